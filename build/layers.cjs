@@ -110,7 +110,7 @@ exports.fronts = [
   { folder: "daemon/assembly", files: ["daemon", "options"] },
   { folder: "account", files: ["main"] },
   { folder: "demo", files: ["main"] },
-  { folder: "webview/composer", files: ["command-words", "composer", "draft", "outgoing", "sending", "uploads"] },
+  { folder: "webview/composer", files: ["command-words", "composer", "draft", "draft-marks", "outgoing", "sending", "uploads"] },
   {
     folder: "webview/connections",
     files: [

@@ -53,6 +53,7 @@ export const ICONS = {
   layers: 0xebd2,
   "layout-sidebar-left": 0xebf3,
   "layout-sidebar-right": 0xebf4,
+  "list-filter": 0xeb83,
   link: 0xeb15,
   "link-external": 0xeb14,
   loading: 0xeb19,
@@ -84,6 +85,7 @@ export const ICONS = {
   terminal: 0xea85,
   trash: 0xea81,
   unlock: 0xeb74,
+  "sort-precedence": 0xeb55,
   warning: 0xea6c,
 } as const;
 export type IconName = keyof typeof ICONS;

@@ -18,6 +18,8 @@ import { ReadMarks } from "./read-marks.ts";
 /** No one watches the screen for this, so it is polled slowly. The dialog polls more often. */
 const CONNECTIONS_EVERY_MS = 10_000;
 
+const WITHOUT_EVENTS = "without-events";
+
 export class Conversation {
   readonly groupId: string;
   readonly group: OpenGroup;
@@ -72,6 +74,13 @@ export class Conversation {
     return typeof eventId === "string" && typeof offset === "number" ? { eventId, offset } : null;
   }
 
+  /** Shows the feed with or without what happens to the Group and its Actors. */
+  leaveOutEvents(out: boolean): void {
+    this.#host.remember(WITHOUT_EVENTS, out ? true : null);
+    this.feed.leaveOutEvents(out);
+    void this.feed.open(this.place);
+  }
+
   keepPlace(place: Place | null): void {
     this.#openedAt = null;
     this.#host.remember(`place/${this.groupId}`, place);
@@ -109,6 +118,7 @@ export class Conversation {
     if (!isComing) void this.group.refresh();
     this.activity.open(this.#host, this.groupId);
     this.#openedAt = eventId;
+    this.feed.leaveOutEvents(this.#host.recall(WITHOUT_EVENTS) === true);
     void this.feed.open(this.place);
     this.draftRead = this.draft.load();
     void this.draftRead.then(() => {

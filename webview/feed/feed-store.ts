@@ -31,7 +31,8 @@ export const FEED_KINDS: EventKind[] = [
   "actor.stop",
   "actor.restart",
 ];
-const SHOWN: ReadonlySet<string> = new Set(FEED_KINDS);
+/** Without what happens to the Group and its Actors. */
+const MESSAGE_KINDS = FEED_KINDS.filter((kind) => !/^(group|actor)\./.test(kind));
 /** Events that change no message's state. */
 const WITHOUT_STATUS: ReadonlySet<string> = new Set<EventKind>(["system.notify", "actor.activity"]);
 
@@ -55,6 +56,7 @@ type FeedHost = Pick<Host, "call" | "watchLedger">;
 
 export class Feed extends Store {
   readonly groupId: string;
+  #kinds = FEED_KINDS;
   readonly window = new FeedWindow();
   readonly #host: FeedHost;
   readonly #onChange: (event: LedgerEvent) => void;
@@ -96,6 +98,15 @@ export class Feed extends Store {
 
   get rows(): readonly LedgerEvent[] {
     return this.window.rows;
+  }
+
+  get withoutEvents(): boolean {
+    return this.#kinds === MESSAGE_KINDS;
+  }
+
+  /** Leaves out what happens to the Group and its Actors, or shows it. Call `open` afterwards. */
+  leaveOutEvents(out: boolean): void {
+    this.#kinds = out ? MESSAGE_KINDS : FEED_KINDS;
   }
 
   status(eventId: string): MessageStatus | undefined {
@@ -146,7 +157,7 @@ export class Feed extends Store {
         group_id: this.groupId,
         before: first.id,
         limit: PAGE,
-        kinds: FEED_KINDS,
+        kinds: this.#kinds,
       });
       if (this.window.first?.id === first.id) this.window.prepend(events, hasMore);
     });
@@ -160,7 +171,7 @@ export class Feed extends Store {
         group_id: this.groupId,
         after: last.id,
         limit: PAGE,
-        kinds: FEED_KINDS,
+        kinds: this.#kinds,
       });
       if (this.window.last?.id === last.id) this.window.append(events, hasMore);
     });
@@ -185,7 +196,7 @@ export class Feed extends Store {
           group_id: this.groupId,
           from: "oldest",
           limit: PAGE,
-          kinds: FEED_KINDS,
+          kinds: this.#kinds,
         });
         if (opening === this.#opening) this.window.reset(events, { older: false, newer: hasMore });
       });
@@ -282,7 +293,7 @@ export class Feed extends Store {
     const { events, has_more: hasMore } = await this.#host.call("ledger_tail", {
       group_id: this.groupId,
       limit: PAGE,
-      kinds: FEED_KINDS,
+      kinds: this.#kinds,
     });
     if (opening === this.#opening) this.window.reset(events, { older: hasMore, newer: false });
   }
@@ -294,7 +305,7 @@ export class Feed extends Store {
         event_id: eventId,
         before: PAGE / 2,
         after: PAGE,
-        kinds: FEED_KINDS,
+        kinds: this.#kinds,
       });
       if (opening === this.#opening)
         this.window.reset(page.events, { older: page.has_older, newer: page.has_newer });
@@ -313,7 +324,7 @@ export class Feed extends Store {
   }
 
   #take(event: LedgerEvent): void {
-    if (SHOWN.has(event.kind)) {
+    if (this.#kinds.some((kind) => kind === event.kind)) {
       if (this.window.accept(event, this.following)) this.changed();
     }
     if (!WITHOUT_STATUS.has(event.kind)) this.#askStatuses(STATUS_AFTER_MS);

@@ -92,7 +92,13 @@ class GroupHeaderElement extends View {
 
   #menu(state: string | undefined): MenuItem[] {
     const { groupId } = this.conversation;
+    const { withoutEvents } = this.conversation.feed;
     const items: MenuItem[] = [
+      {
+        label: withoutEvents ? "Show system events" : "Hide system events",
+        icon: "list-filter",
+        onSelect: () => this.tell("choose-events", withoutEvents),
+      },
       { label: "Copy link", icon: "link", onSelect: () => this.tell("copy-link", {}) },
       { label: "Copy Group id", icon: "key", onSelect: () => void copy(groupId) },
     ];

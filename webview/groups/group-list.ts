@@ -15,8 +15,30 @@ const TOGETHER_MS = 50;
 /** Created once: creating one costs more than sorting with it. */
 const COLLATOR = new Intl.Collator(undefined, { numeric: true });
 
-function byTitle(a: GroupSummary, b: GroupSummary): number {
-  return COLLATOR.compare(a.title, b.title) || (a.group_id < b.group_id ? -1 : 1);
+type Order = (a: GroupSummary, b: GroupSummary) => number;
+
+const byId: Order = (a, b) => (a.group_id === b.group_id ? 0 : a.group_id < b.group_id ? -1 : 1);
+const byTitle: Order = (a, b) => COLLATOR.compare(a.title, b.title) || byId(a, b);
+
+/** When something last happened there. Times of one format compare as texts. */
+function activeAt(group: GroupSummary): string {
+  return group.last_event?.ts ?? group.created_at;
+}
+
+/** Latest first. */
+export const byActivity: Order = (a, b) =>
+  activeAt(a) === activeAt(b) ? byId(a, b) : activeAt(a) > activeAt(b) ? -1 : 1;
+
+/** What needs the person, then what they haven't read, then the rest, each latest first. */
+export const byAttention: Order = (a, b) =>
+  b.attention - a.attention || Number(b.unread > 0) - Number(a.unread > 0) || byActivity(a, b);
+
+const ORDERS = { title: byTitle, activity: byActivity, attention: byAttention } as const;
+export type GroupOrder = keyof typeof ORDERS;
+
+/** A choice that was remembered. */
+export function readOrder(kept: unknown): GroupOrder {
+  return kept === "activity" || kept === "attention" ? kept : "title";
 }
 
 /** A Group that is being reset disappears and comes back. Until then the person stays in it. */
@@ -25,7 +47,8 @@ const GONE_AFTER_MS = 600;
 export class GroupsStore extends Store {
   readonly #host: Pick<Host, "call" | "watchGroups">;
   #groups = new Map<string, GroupSummary>();
-  /** By title, so that nothing moves under the pointer when messages come. */
+  /** By title unless the person chose otherwise, because then nothing moves when messages come. */
+  #order: GroupOrder = "title";
   #sorted: GroupSummary[] = [];
   #telling: ReturnType<typeof setTimeout> | null = null;
   #release: Release | null = null;
@@ -52,6 +75,16 @@ export class GroupsStore extends Store {
 
   get list(): readonly GroupSummary[] {
     return this.#sorted;
+  }
+
+  get order(): GroupOrder {
+    return this.#order;
+  }
+
+  sort(order: GroupOrder): void {
+    this.#order = order;
+    this.#sorted = this.#sorted.toSorted(ORDERS[order]);
+    this.changed();
   }
 
   find(groupId: string | null): GroupSummary | undefined {
@@ -92,20 +125,21 @@ export class GroupsStore extends Store {
   }
 
   /**
-   * Puts the Group in its place. Only a new one, or one with a new title, needs a search for it.
+   * Puts the Group in its place. Only a new one, or one that moves, needs a search for it.
    */
   #put(summary: GroupSummary): void {
     const before = this.#groups.get(summary.group_id);
     this.#groups.set(summary.group_id, summary);
     const sorted = [...this.#sorted];
     const at = before === undefined ? -1 : sorted.indexOf(before);
-    if (before?.title === summary.title) sorted[at] = summary;
+    const order = ORDERS[this.#order];
+    if (before !== undefined && order(before, summary) === 0) sorted[at] = summary;
     else {
       if (at >= 0) sorted.splice(at, 1);
       let [low, high] = [0, sorted.length];
       while (low < high) {
         const middle = (low + high) >> 1;
-        if (byTitle(sorted[middle]!, summary) < 0) low = middle + 1;
+        if (order(sorted[middle]!, summary) < 0) low = middle + 1;
         else high = middle;
       }
       sorted.splice(low, 0, summary);
@@ -142,7 +176,7 @@ export class GroupsStore extends Store {
       if (reading !== this.#reading) return;
       this.#heard = null;
       this.#groups = new Map(groups.map((group) => [group.group_id, group]));
-      this.#sorted = [...groups].sort(byTitle);
+      this.#sorted = groups.toSorted(ORDERS[this.#order]);
       for (const summary of heard.values()) this.#put(summary);
       this.loaded = true;
       this.changed();

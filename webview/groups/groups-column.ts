@@ -3,37 +3,55 @@ import { html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
 import { NOWHERE } from "../../shared/address.ts";
 import type { GroupSummary } from "../../shared/operations/groups.ts";
+import type { DraftMarks } from "../composer/draft-marks.ts";
 import { badge, iconButton, skeleton } from "../controls/controls.ts";
 import { icon } from "../controls/icons.ts";
 import { opensElsewhere } from "../controls/links.ts";
+import type { MenuItem } from "../controls/menu.ts";
 import { roving } from "../controls/roving.ts";
 import { button } from "../controls/toolkit.ts";
 import { follow, View } from "../controls/view.ts";
 import type { Addresses } from "../hosts/host.ts";
-import type { GroupsStore } from "./group-list.ts";
+import type { GroupOrder, GroupsStore } from "./group-list.ts";
+
+const ORDERS: readonly { order: GroupOrder; label: string }[] = [
+  { order: "title", label: "By title" },
+  { order: "activity", label: "Latest activity first" },
+  { order: "attention", label: "What needs you first" },
+];
 
 class GroupsElement extends View {
   static override readonly properties = {
     groups: { attribute: false },
     addresses: { attribute: false },
+    drafts: { attribute: false },
     openId: {},
     administrator: { type: Boolean },
   };
   declare groups: GroupsStore;
   declare addresses: Addresses;
+  declare drafts: DraftMarks;
   declare openId: string | null;
   declare administrator: boolean;
 
+  /** The order in which they were last drawn. */
+  #shown: readonly string[] = [];
+  #order: GroupOrder = "title";
+
   constructor() {
     super();
-    follow(this, () => [this.groups]);
+    follow(this, () => [this.groups, this.drafts]);
+    this.addEventListener("pointerleave", () => this.requestUpdate());
     roving(this, { selector: ".group-row", prefer: "[aria-current]" });
   }
 
   protected override render() {
-    const { list, loaded } = this.groups;
+    const { loaded } = this.groups;
+    const list = this.#list();
+    const drafts = this.drafts.groupIds;
     return html`<header class="column-head">
         <h2>Groups</h2>
+        <svc-menu class="push" label="Sort Groups" icon="sort-precedence" .items=${() => this.#orders()}></svc-menu>
         ${
           this.administrator
             ? iconButton({
@@ -53,7 +71,7 @@ class GroupsElement extends View {
                   ${repeat(
                     list,
                     (group) => group.group_id,
-                    (group) => html`<li>${this.#row(group)}</li>`,
+                    (group) => html`<li>${this.#row(group, drafts.has(group.group_id))}</li>`,
                   )}
                 </ul>`
             : skeleton(4, "list")
@@ -61,7 +79,27 @@ class GroupsElement extends View {
       </nav>`;
   }
 
-  #row(group: GroupSummary) {
+  /** Nothing moves under the pointer. */
+  #list(): readonly GroupSummary[] {
+    const { list } = this.groups;
+    const shown = new Map(list.map((group) => [group.group_id, group]));
+    const isSame = this.#shown.length === list.length && this.#shown.every((id) => shown.has(id));
+    if (isSame && this.#order === this.groups.order && this.matches(":hover"))
+      return this.#shown.map((id) => shown.get(id)!);
+    this.#shown = [...shown.keys()];
+    this.#order = this.groups.order;
+    return list;
+  }
+
+  #orders(): MenuItem[] {
+    return ORDERS.map(({ order, label }) => ({
+      label,
+      checked: order === this.groups.order,
+      onSelect: () => this.tell("sort-groups", order),
+    }));
+  }
+
+  #row(group: GroupSummary, hasDraft: boolean) {
     const resting = group.state === "paused" || group.state === "stopped";
     return html`<a
       href=${this.addresses.href({ ...NOWHERE, groupId: group.group_id })}
@@ -77,6 +115,11 @@ class GroupsElement extends View {
     >
       ${icon(resting ? "debug-pause" : "comment-discussion")}
       <span class="row-label"><bdi>${group.title}</bdi></span>
+      ${
+        hasDraft && group.group_id !== this.openId
+          ? html`<span class="row-detail draft-mark" title="You have a draft here">${icon("edit")}<span class="only-heard">draft</span></span>`
+          : nothing
+      }
       ${resting ? html`<span class="row-detail">${group.state}</span>` : nothing}
       ${
         group.unread > 0

@@ -1,5 +1,6 @@
 /** The columns beside the conversation, each with its foot. */
 import { html, nothing, type TemplateResult } from "lit";
+import type { DraftMarks } from "../../composer/draft-marks.ts";
 import { iconButton } from "../../controls/controls.ts";
 import { icon } from "../../controls/icons.ts";
 import type { Conversation } from "../../feed/conversation.ts";
@@ -11,6 +12,7 @@ import type { Layout, Side } from "./layout.ts";
 interface GroupsColumn {
   groups: GroupsStore;
   addresses: Addresses;
+  drafts: DraftMarks;
   openId: string | null;
   layout: Layout;
   administrator: boolean;
@@ -19,8 +21,8 @@ interface GroupsColumn {
 }
 
 export function groupsColumn(column: GroupsColumn): TemplateResult {
-  const { groups, addresses, openId, layout, administrator, mayLeave, theme } = column;
-  return html`<svc-groups .groups=${groups} .addresses=${addresses} .openId=${openId} ?administrator=${administrator}></svc-groups>
+  const { groups, addresses, drafts, openId, layout, administrator, mayLeave, theme } = column;
+  return html`<svc-groups .groups=${groups} .addresses=${addresses} .drafts=${drafts} .openId=${openId} ?administrator=${administrator}></svc-groups>
     <footer class="column-foot">
       <svc-settings-menu ?administrator=${administrator} ?mayLeave=${mayLeave} .theme=${theme}></svc-settings-menu>
       ${administrator ? nothing : html`<span class="restricted" title="Your access token is for these Groups only">${icon("lock")}restricted</span>`}

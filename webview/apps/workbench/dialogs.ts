@@ -11,6 +11,7 @@ const DIALOGS: Readonly<Record<string, () => Promise<unknown>>> = {
   "remove-actor": () => import("../../actors/remove-actor-dialog.ts"),
   tokens: () => import("../../access/tokens-dialog.ts"),
   health: () => import("./health-dialog.ts"),
+  palette: () => import("./palette-dialog.ts"),
   keyboard: () => import("./keyboard-dialog.ts"),
 };
 

@@ -6,6 +6,7 @@ import { button } from "../../controls/toolkit.ts";
 const KEYS: readonly (readonly [keys: readonly string[], what: string])[] = [
   [["Ctrl+Enter", "⌘ Enter"], "Send"],
   [["Alt+↑", "Alt+↓"], "Previous and next Group"],
+  [["Ctrl+K", "⌘ K"], "Go to a Group, an Actor, a command, or a message in any Group"],
   [["/"], "Search in the Group"],
   [["r"], "Reply to the focused message, or to the latest"],
   [["c"], "Write"],

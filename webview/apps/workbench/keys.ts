@@ -11,6 +11,7 @@ interface KeyActions {
   reply: () => void;
   write: () => void;
   map: () => void;
+  palette: () => void;
   oldest: () => void;
   newest: () => void;
 }
@@ -22,6 +23,12 @@ export function handleKey(event: KeyboardEvent, actions: KeyActions): void {
   if (event.altKey && plain && (event.key === "ArrowUp" || event.key === "ArrowDown")) {
     event.preventDefault();
     actions.step(event.key === "ArrowUp" ? -1 : 1);
+    return;
+  }
+  if ((event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey && event.key === "k") {
+    if (event.target instanceof Element && event.target.closest("svc-terminal") !== null) return;
+    event.preventDefault();
+    actions.palette();
     return;
   }
   if (event.key === "Escape") {

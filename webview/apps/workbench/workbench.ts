@@ -19,6 +19,7 @@ import { type Address, NOWHERE } from "../../../shared/address.ts";
 import type { ActorOperation } from "../../actors/actors-panel.ts";
 import { isMissing, startProblem } from "../../actors/start-problem.ts";
 import type { ComposerElement } from "../../composer/composer.ts";
+import { DraftMarks } from "../../composer/draft-marks.ts";
 import { announce } from "../../controls/announce.ts";
 import { failure } from "../../controls/controls.ts";
 import { copy } from "../../controls/copy.ts";
@@ -28,7 +29,7 @@ import { follow, View } from "../../controls/view.ts";
 import { Conversation } from "../../feed/conversation.ts";
 import type { FeedElement } from "../../feed/feed.ts";
 import type { MessageAction, MessageElement } from "../../feed/message.ts";
-import { GroupsStore } from "../../groups/group-list.ts";
+import { type GroupOrder, GroupsStore, readOrder } from "../../groups/group-list.ts";
 import type { Host, Viewer } from "../../hosts/host.ts";
 import { type Action, actOnMessage, type GroupState, operateActor, setGroupState } from "./actions.ts";
 import type { ThemeChoice } from "./appearance.ts";
@@ -63,6 +64,11 @@ interface Heard {
   "copy-link": Partial<Address>;
   "close-terminal": string;
   moved: undefined;
+  search: undefined;
+  "go-to": Partial<Address>;
+  /** Whether system events are shown. */
+  "choose-events": boolean;
+  "sort-groups": GroupOrder;
   "close-search": undefined;
   staleness: boolean;
   "choose-screen-reader": boolean;
@@ -92,6 +98,7 @@ class WorkbenchElement extends View {
   declare problem: string | null;
   #groups!: GroupsStore;
   #layout!: Layout;
+  #drafts!: DraftMarks;
   /** A Group that was just created. The list may not have it yet. */
   #expected: string | null = null;
   #navigation!: Navigation;
@@ -127,6 +134,8 @@ class WorkbenchElement extends View {
       if (conversation !== null && (groupId === null || groupId === conversation.groupId))
         void conversation.group.refresh();
     });
+    this.#groups.sort(readOrder(this.host.recall("groups-order")));
+    this.#drafts = new DraftMarks(this.host);
     recallScreenReader(this.host);
     this.#layout = new Layout(this.host, innerWidth);
     this.#groups.subscribe(() => this.#onGroups());
@@ -203,6 +212,13 @@ class WorkbenchElement extends View {
     on("sent", () => void this.#feed.value?.toEnd());
     on("suggest", (text) => this.#composer.value?.suggest(text));
     on("add-text", (text) => void this.#addText(text));
+    on("search", () => this.#search());
+    on("go-to", (to) => this.#navigation.go(to));
+    on("choose-events", (shown) => this.conversation?.leaveOutEvents(!shown));
+    on("sort-groups", (order) => {
+      this.host.remember("groups-order", order);
+      this.#groups.sort(order);
+    });
     on("close-search", () => this.#endSearch());
     on("found", (eventId) => this.#go({ eventId }));
     on("searched", (search) => this.#settle({ search }));
@@ -310,7 +326,11 @@ class WorkbenchElement extends View {
     const inView = () => document.visibilityState === "visible";
     const looking = () => inView() && document.hasFocus();
     this.conversation = new Conversation(this.host, groupId, looking, inView);
+    const { draft } = this.conversation;
+    const mark = () => this.#drafts.mark(groupId, draft.draft);
+    draft.subscribe(mark);
     this.conversation.open(eventId);
+    void this.conversation.draftRead.then(mark);
     this.host.remember("group", groupId);
     if (this.#navigation.address.groupId !== groupId) this.#navigation.settle({ groupId });
     this.#onGroups();
@@ -377,6 +397,7 @@ class WorkbenchElement extends View {
     return groupsColumn({
       groups: this.#groups,
       addresses: this.host.addresses,
+      drafts: this.#drafts,
       openId: this.conversation?.groupId ?? null,
       layout: this.#layout,
       administrator: this.#administrator,
@@ -409,7 +430,6 @@ class WorkbenchElement extends View {
         .groups=${this.#groups}
         ?administrator=${this.#administrator}
         ?searching=${this.searching}
-        @search=${() => this.#search()}
       ></svc-group-header>
       ${failure(this.problem)}
       <div class="stage">
@@ -591,6 +611,10 @@ class WorkbenchElement extends View {
       search: () => this.#search(),
       reply: () => this.#reply(),
       write: () => void this.#write(),
+      palette: () =>
+        void this.#dialog("palette", {
+          withoutEvents: this.conversation?.feed.withoutEvents === true,
+        }),
       map: () => void this.#dialog("keyboard", {}),
       oldest: () => void this.#feed.value?.toStart(),
       newest: () => void this.#feed.value?.toEnd(),
