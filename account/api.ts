@@ -7,7 +7,9 @@ import { fieldSentence, Refusal } from "../shared/errors.ts";
 import { LIMITS } from "../shared/limits.ts";
 import { text } from "../shared/model.ts";
 import { HEADERS } from "../shared/names.ts";
+import { GroupInvalidation } from "../shared/wire/v1/group-links.ts";
 import { Registration } from "../shared/wire/v1/proofs.ts";
+import type { Links } from "./connections/links.ts";
 import type { Device, Devices } from "./devices/devices.ts";
 import { shownDeviceName } from "./devices/devices.ts";
 import { type DeviceGrants, GrantError } from "./devices/grants.ts";
@@ -43,6 +45,7 @@ export interface ApiDependencies {
   devices: Devices;
   grants: DeviceGrants;
   directory: Directory;
+  links: Links;
 }
 
 /** A request that passed everything in front of its endpoint. */
@@ -76,7 +79,7 @@ function endpoint<Body>(row: Endpoint<Body>): Endpoint<unknown> {
 }
 
 function endpoints(deps: ApiDependencies): Endpoint<unknown>[] {
-  const { origin, devices, grants, directory } = deps;
+  const { origin, devices, grants, directory, links } = deps;
   const page = `${origin}/device`;
   return [
     endpoint({
@@ -177,6 +180,27 @@ function endpoints(deps: ApiDependencies): Endpoint<unknown>[] {
       async serve({ device, body, clientVersion }) {
         await directory.register(device, body, clientVersion!);
         return directory.read(device);
+      },
+    }),
+    endpoint({
+      method: "get",
+      path: "/v1/connect/groups",
+      gate: "connect",
+      counted: "groups",
+      body: null,
+      bytes: 0,
+      serve: async ({ device }) => links.read(device),
+    }),
+    endpoint({
+      method: "post",
+      path: "/v1/connect/groups",
+      gate: "connect",
+      counted: "groups",
+      body: GroupInvalidation,
+      bytes: account.groups.invalidationBytes,
+      async serve({ device, body }) {
+        await links.invalidate(device, body.invalidated);
+        return links.read(device);
       },
     }),
   ];

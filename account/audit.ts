@@ -23,6 +23,11 @@ export const AUDIT_WORDS = {
   device_named: "Device renamed",
   device_retired: "Device retired",
   device_removed: "Device removed",
+  group_invited: "Member invited to connect a Group",
+  invitation_cancelled: "Invitation to connect a Group cancelled",
+  invitation_rejected: "Invitation to connect a Group rejected",
+  group_connected: "Group connected",
+  group_disconnected: "Group disconnected",
   member_disabled: "Account disabled by the administrator",
 } as const;
 

@@ -16,6 +16,8 @@ const COUNTED = {
   groups: { points: account.devicePerMinute, seconds: 60 },
   /** By device: its name and its retirement. */
   device: { points: account.devicePerMinute, seconds: 60 },
+  /** By member: invitations and connections. */
+  sharing: { points: account.groups.mutationsPerMinute, seconds: 60 },
   /** By address: new device grants and polls for them, wrong credentials, sign-ins. */
   grants: { points: account.grantsPerMinute, seconds: 60 },
   polls: { points: account.pollsPerMinute, seconds: 60 },

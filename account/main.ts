@@ -2,6 +2,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { errorCode } from "../platform/durable.ts";
+import { RealHttpClient } from "../platform/http/real-client.ts";
 import { RealClock } from "../platform/real-clock.ts";
 import { RealFiles } from "../platform/real-files.ts";
 import { openLog } from "../platform/real-log.ts";
@@ -50,9 +51,11 @@ async function withPlatform<Result>(
   mkdirSync(settings.folder, { recursive: true, mode: 0o700 });
   const clock = new RealClock();
   const log = openLog(new RealFiles(), clock, join(settings.folder, "account.log"));
+  const http = new RealHttpClient({ clock });
   try {
-    return await work({ clock, random: new RealRandom(), log });
+    return await work({ clock, random: new RealRandom(), log, http });
   } finally {
+    http.close();
     log.close();
   }
 }

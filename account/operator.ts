@@ -5,6 +5,7 @@ import type { Clock } from "../platform/clock.ts";
 import type { Random } from "../platform/random.ts";
 import { Refusal } from "../shared/errors.ts";
 import { Audit } from "./audit.ts";
+import { closeInvitationsTo } from "./connections/closing.ts";
 import { retireDevices, shownDeviceName } from "./devices/devices.ts";
 import { invitationLink, invite } from "./members/invitations.ts";
 import type { Settings } from "./settings.ts";
@@ -80,6 +81,7 @@ export class Operator {
       if (disabled === undefined) throw unknown("member");
       await db.deleteFrom("sessions").where("member_id", "=", id).execute();
       const retired = await retireDevices(db, now, { member: id });
+      await closeInvitationsTo(db, now, id);
       await this.#audit.record(db, { event: "member_disabled", member: id });
       return retired.length;
     });

@@ -3,12 +3,18 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { sql } from "kysely";
 import type { Clock, Timer } from "../platform/clock.ts";
+import type { HttpClient } from "../platform/http/client.ts";
 import { RequestIds } from "../platform/http/request-id.ts";
 import { errorFields, type Log } from "../platform/log.ts";
 import type { Random } from "../platform/random.ts";
 import { LIMITS } from "../shared/limits.ts";
 import { createApp } from "./app.ts";
 import { Audit } from "./audit.ts";
+import { Connections } from "./connections/connections.ts";
+import { GroupChecks } from "./connections/group-check.ts";
+import { Links } from "./connections/links.ts";
+import { Sharing } from "./connections/sharing.ts";
+import { Tickets } from "./connections/tickets.ts";
 import { Devices } from "./devices/devices.ts";
 import { DeviceGrants } from "./devices/grants.ts";
 import { Directory } from "./directory/directory.ts";
@@ -21,6 +27,7 @@ import { RecoveryCodes } from "./members/recovery.ts";
 import { Sessions } from "./members/sessions.ts";
 import { Metrics } from "./metrics.ts";
 import { AccountPages } from "./pages/account-pages.ts";
+import { ConnectionPages } from "./pages/connection-pages.ts";
 import { DevicePages } from "./pages/device-pages.ts";
 import { IssuerPages } from "./pages/issuer-pages.ts";
 import { SecurityPages } from "./pages/security-pages.ts";
@@ -35,6 +42,8 @@ export interface Platform {
   clock: Clock;
   random: Random;
   log: Log;
+  /** For asking instances about their Groups. */
+  http: HttpClient;
 }
 
 export interface RunningService {
@@ -53,9 +62,9 @@ export async function startService(settings: Settings, platform: Platform): Prom
     const key = ServiceKey.of(settings.folder, random);
     await checkKey(store.db, key.bytes);
     await noteOrigin(store.db, settings.origin);
-    let isStopping = false;
-    const app = appOf(settings, platform, store, key, async () => {
-      if (isStopping) return "The service is stopping.";
+    const stopping = new AbortController();
+    const app = appOf(settings, platform, store, key, stopping.signal, async () => {
+      if (stopping.signal.aborted) return "The service is stopping.";
       try {
         await sql`select 1`.execute(store.db);
         return null;
@@ -83,7 +92,7 @@ export async function startService(settings: Settings, platform: Platform): Prom
           void sweep(store.db, clock.now())
             .catch((error: unknown) => log.warn("sweep failed", errorFields(error)))
             .then(() => {
-              if (!isStopping) sweepOften();
+              if (!stopping.signal.aborted) sweepOften();
             });
         },
         { background: true },
@@ -94,7 +103,7 @@ export async function startService(settings: Settings, platform: Platform): Prom
       store,
       port: (server.address() as AddressInfo).port,
       async stop() {
-        isStopping = true;
+        stopping.abort();
         timer.cancel();
         await close(server, clock);
         await store.close();
@@ -108,9 +117,10 @@ export async function startService(settings: Settings, platform: Platform): Prom
 
 function appOf(
   settings: Settings,
-  { clock, random, log }: Platform,
+  { clock, random, log, http }: Platform,
   store: Store,
   key: ServiceKey,
+  signal: AbortSignal,
   trouble: () => Promise<string | null>,
 ) {
   const { origin } = settings;
@@ -158,6 +168,12 @@ function appOf(
   });
   const account = new AccountPages({ store, clock, devices, audit });
   const device = new DevicePages({ clock, grants, limits, metrics, passkeys });
+  const links = new Links({ store, clock, gate, origin });
+  const tickets = new Tickets({ store, clock, gate, origin });
+  const connections = new Connections({ store, clock, random, audit });
+  const checks = new GroupChecks({ clock, random, http, signal });
+  const sharing = new Sharing({ clock, tickets, checks, connections, limits });
+  const connect = new ConnectionPages({ store, clock, devices, tickets, connections, sharing });
   const site: Site = {
     open: {
       get: [
@@ -192,6 +208,9 @@ function appOf(
         { path: "/device", fields: ["user_code"], serve: (visit) => device.enter(visit) },
         { path: "/devices/retire", fields: ["device"], serve: (visit) => account.askRetire(visit) },
         { path: "/security", fields: [], serve: (visit) => security.show(visit) },
+        { path: "/connect", fields: [], serve: (visit) => connect.list(visit) },
+        { path: "/connect/select", fields: [], serve: (visit) => connect.ask(visit) },
+        { path: "/connect/:id/disconnect", fields: [], serve: (visit) => connect.askDisconnect(visit) },
       ],
       post: [
         { path: "/device", fields: ["user_code"], serve: (visit) => device.confirm(visit) },
@@ -225,6 +244,23 @@ function appOf(
                 serve: (visit: MemberVisit) => issuerPages.unlink(visit),
               },
             ]),
+        {
+          path: "/connect/select",
+          fields: ["ticket", "invitation", "recipient"],
+          serve: (visit) => connect.decide(visit),
+        },
+        {
+          path: "/connect/invitations/:id/cancel",
+          fields: [],
+          serve: (visit) => connect.closeInvitation(visit, "cancelled"),
+        },
+        {
+          path: "/connect/invitations/:id/reject",
+          fields: [],
+          serve: (visit) => connect.closeInvitation(visit, "rejected"),
+        },
+        { path: "/connect/:id/disconnect", fields: [], serve: (visit) => connect.disconnect(visit) },
+        { path: "/connect/:id/revoke", fields: [], serve: (visit) => connect.disconnect(visit) },
       ],
     },
   };
@@ -240,6 +276,7 @@ function appOf(
     devices,
     grants,
     directory,
+    links,
     sessions,
     proxies: settings.proxies,
     site,

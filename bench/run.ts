@@ -84,22 +84,13 @@ const { values: flags } = parseArgs({
   },
 });
 
-const isQuick = flags.short && flags.only === "";
-const chosen = measurements.filter(
-  ({ figures, needsEditor }) =>
-    figures.some((name) => name.includes(flags.only)) && !(isQuick && needsEditor === true),
-);
+const chosen = measurements.filter(({ figures }) => figures.some((name) => name.includes(flags.only)));
 if (chosen.length === 0) {
   const names = measurements.flatMap(({ figures }) => figures);
   console.error(`No figure's name contains '${flags.only}'. There are:\n  ${names.join("\n  ")}`);
   process.exit(2);
 }
-requireCommands({
-  cc: "gcc",
-  openssl: "openssl",
-  "redis-server": "redis-server",
-  ...(chosen.some(({ needsEditor }) => needsEditor) ? { chromium: "chromium" } : {}),
-});
+requireCommands({ cc: "gcc", openssl: "openssl", "redis-server": "redis-server" });
 
 const machine = describeMachine(await redisVersion());
 const figures: Figure[] = [];

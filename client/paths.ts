@@ -62,6 +62,8 @@ export interface HomePaths {
   membership: string;
   /** The directory of the account's instances, as the account service last confirmed it. */
   directory: string;
+  /** Connections to Groups of other accounts, the same way. */
+  groupLinks: string;
   connect: {
     /** Active records, one directory per target instance. */
     outbox: string;
@@ -126,6 +128,7 @@ export function homePaths(root: string): HomePaths {
     directStatus: join(root, "state", "connect", "direct_status.json"),
     membership: join(root, "secrets", "membership.json"),
     directory: join(root, "secrets", "connect.json"),
+    groupLinks: join(root, "secrets", "connect_groups.json"),
     connect: {
       outbox: join(root, "state", "connect", "outbox"),
       generations: join(root, "state", "connect", "outbox_generations.json"),

@@ -1,5 +1,4 @@
 import type { ExtensionContext } from "vscode";
-import type { Claims } from "./daemon/claims.ts";
 import type { Instance } from "./daemon/instance.ts";
 import type { DaemonLink } from "./daemon/link.ts";
 import type { GroupsTree } from "./views/groups-tree.ts";
@@ -10,8 +9,6 @@ export interface Parts {
   context: ExtensionContext;
   link: DaemonLink;
   instance: Instance;
-  /** What one of several windows does. */
-  claims: Claims;
   groupsTree: GroupsTree;
   webviews: Webviews;
 }

@@ -328,6 +328,10 @@ export const LIMITS = {
     frameSeconds: 120,
     ticketSeconds: 24 * 3600,
     groupCheckSeconds: 30,
+    /** A group check's request and answer, the ticket in it, and the Group's title in that. */
+    groupProofBytes: 4 * KiB,
+    groupTicketBytes: 4 * KiB - 64,
+    groupTitleBytes: 1 * KiB,
     /** How far ahead of our clock a time of issue or creation may be. */
     skewSeconds: 30,
     registrationSkewSeconds: 120,
@@ -389,6 +393,24 @@ export const LIMITS = {
     devicePerMinute: 30,
     /** UTF-16 code units of a display name. */
     nameUnits: 60,
+    /** Connections between Groups of two members (docs/connections.md). */
+    groups: {
+      /** Answers of an instance about a ticket, and the time for one. */
+      checkSeconds: 5,
+      mutationsPerMinute: 20,
+      /** Pending invitations and active connections that one member began. */
+      outstanding: 128,
+      /** A member's active connections. */
+      active: 128,
+      /** Of connections and invitations that are over. */
+      keptDays: 30,
+      /** Closed ones that the page shows. */
+      closedShown: 50,
+      invalidated: 128,
+      invalidationBytes: 8 * KiB,
+      /** UTF-16 code units of a name or title, as it was when it was selected. */
+      labelUnits: 256,
+    },
     /** What a device says about itself when it asks to be let in. */
     claimedBytes: 128,
     grantSeconds: 900,
@@ -442,9 +464,14 @@ export const LIMITS = {
     instances: 2048,
     /** Instances that joined the account and that no person has looked at yet. */
     joined: 64,
+    /** Connections to Groups of other accounts. */
+    groupLinks: 256,
     /** How often the local binding is compared with what was registered. */
     checkSeconds: 2,
     refreshSeconds: 60,
+    /** After a Group was selected, the account service is asked this often for this long. */
+    selectedRefreshSeconds: 10,
+    selectedSeconds: 600,
     /** A refresh comes up to this much earlier, so that many devices don't come at once. */
     jitterSeconds: 6,
     /** A directory is valid this long at most. */

@@ -118,3 +118,15 @@ function isEscaped(text: string, index: number): boolean {
   while (text.charCodeAt(before) === BACKSLASH) before--;
   return (index - before) % 2 === 0;
 }
+
+/** The value in `bytes` that a schema accepts; null for anything else. */
+export function parsedJsonBytes<Value>(
+  schema: { safeParse(value: unknown): { data?: Value } },
+  bytes: Uint8Array,
+): Value | null {
+  try {
+    return schema.safeParse(parseStrictJsonBytes(bytes)).data ?? null;
+  } catch {
+    return null;
+  }
+}

@@ -3,6 +3,7 @@ import type { Clock } from "../../platform/clock.ts";
 import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import type { Audit } from "../audit.ts";
+import { closeOfDevices } from "../connections/closing.ts";
 import { digestOf } from "../secrets.ts";
 import type { Queries, Store } from "../store/store.ts";
 
@@ -158,7 +159,7 @@ export class Devices {
 }
 
 /**
- * Retires devices and their bindings. The device comes first: a registration at the same time
+ * Retires devices, their bindings and their connections. The device comes first: a registration at the same time
  * either waits for it or is seen by the second statement.
  */
 export async function retireDevices(
@@ -182,5 +183,6 @@ export async function retireDevices(
     .where("device_id", "in", ids)
     .where("retired_at", "is", null)
     .execute();
+  await closeOfDevices(db, now, ids);
   return ids;
 }

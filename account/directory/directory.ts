@@ -4,26 +4,50 @@ import type { Clock } from "../../platform/clock.ts";
 import { VerifyingKeys } from "../../platform/keys.ts";
 import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
+import type { DirectoryEntry } from "../../shared/wire/v1/account.ts";
 import { fromBase64 } from "../../shared/wire/v1/base64.ts";
 import type { Registration } from "../../shared/wire/v1/proofs.ts";
 import { registrationStatement } from "../../shared/wire/v1/signing.ts";
 import { milliseconds } from "../../shared/wire/v1/time.ts";
 import { untimelyRegistration } from "../../shared/wire/v1/timely.ts";
 import { type Device, shownDeviceName } from "../devices/devices.ts";
-import { isDuplicate, type Store } from "../store/store.ts";
+import { isDuplicate, type Queries, type Store } from "../store/store.ts";
 import type { VersionGate } from "./version-gate.ts";
 
 const LIFETIME_MS = LIMITS.account.directorySeconds * 1000;
 
-/** An instance as every instance of the account sees it. */
-export interface DirectoryEntry {
-  instance_id: string;
-  device_id: string;
-  public_key: string;
-  client_version: string;
-  public_origin: string | null;
-  display_name: string;
-  registered_at: string;
+/** Active bindings, with what others see of them. */
+export function activeInstances(db: Queries) {
+  return db
+    .selectFrom("connect_instances")
+    .innerJoin("devices", "devices.id", "connect_instances.device_id")
+    .select([
+      "connect_instances.instance_id",
+      "connect_instances.device_id",
+      "connect_instances.member_id",
+      "connect_instances.public_key",
+      "connect_instances.client_version",
+      "connect_instances.public_origin",
+      "connect_instances.registered_at",
+      "devices.display_name",
+      "devices.hostname",
+    ])
+    .where("connect_instances.retired_at", "is", null)
+    .where("devices.retired_at", "is", null);
+}
+
+export type ActiveInstance = Awaited<ReturnType<ReturnType<typeof activeInstances>["execute"]>>[number];
+
+export function entryOf(row: ActiveInstance): DirectoryEntry {
+  return {
+    instance_id: row.instance_id,
+    device_id: row.device_id,
+    public_key: row.public_key,
+    client_version: row.client_version,
+    public_origin: row.public_origin,
+    display_name: shownDeviceName(row),
+    registered_at: new Date(row.registered_at).toISOString(),
+  };
 }
 
 export interface DirectoryAnswer {
@@ -57,22 +81,8 @@ export class Directory {
   /** The active instances of the device's member. Changes nothing. */
   async read(device: Device): Promise<DirectoryAnswer> {
     const { store, clock, gate } = this.#deps;
-    const rows = await store.db
-      .selectFrom("connect_instances")
-      .innerJoin("devices", "devices.id", "connect_instances.device_id")
-      .select([
-        "connect_instances.instance_id",
-        "connect_instances.device_id",
-        "connect_instances.public_key",
-        "connect_instances.client_version",
-        "connect_instances.public_origin",
-        "connect_instances.registered_at",
-        "devices.display_name",
-        "devices.hostname",
-      ])
+    const rows = await activeInstances(store.db)
       .where("connect_instances.member_id", "=", device.member)
-      .where("connect_instances.retired_at", "is", null)
-      .where("devices.retired_at", "is", null)
       .orderBy("connect_instances.instance_id")
       .execute();
     const now = clock.now();
@@ -83,17 +93,7 @@ export class Directory {
       device_id: device.id,
       issued_at: new Date(now).toISOString(),
       expires_at: new Date(now + LIFETIME_MS).toISOString(),
-      instances: rows
-        .filter((row) => gate.lists(row.client_version))
-        .map((row) => ({
-          instance_id: row.instance_id,
-          device_id: row.device_id,
-          public_key: row.public_key,
-          client_version: row.client_version,
-          public_origin: row.public_origin,
-          display_name: shownDeviceName(row),
-          registered_at: new Date(row.registered_at).toISOString(),
-        })),
+      instances: rows.filter((row) => gate.lists(row.client_version)).map(entryOf),
     };
   }
 

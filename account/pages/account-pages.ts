@@ -27,7 +27,7 @@ export class AccountPages {
     const { member, browser } = visit;
     const rows = await devices.of(member.id);
     const entries = await audit.of(store.db, member.id);
-    const body = html`<p>These machines belong to your account and can find each other. <a href="/device">Let a device in</a> · <a href="/security">Passkeys and recovery codes</a></p>
+    const body = html`<p>These machines belong to your account and can find each other. <a href="/device">Let a device in</a> · <a href="/connect">Connections with other members</a> · <a href="/security">Passkeys and recovery codes</a></p>
 ${
   rows.length === 0
     ? html`<p class="quiet">None yet. Run <code>svc link</code> on a machine, then enter its code here.</p>`

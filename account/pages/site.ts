@@ -13,6 +13,8 @@ export interface Visit {
   browser: Browser;
   /** Fields of the query or of the form. */
   fields: Readonly<Record<string, string>>;
+  /** Variables of the path. */
+  params: Readonly<Record<string, string>>;
   address: string;
   response: Response;
 }
@@ -57,7 +59,8 @@ export function addPages(app: Express, deps: SiteDependencies, site: Site): void
         checkCsrf(browser, fields);
         checkFields(fields, row.fields);
       }
-      const visit: Visit = { browser, fields, address: addressOf(request), response };
+      const params = request.params as Record<string, string>;
+      const visit: Visit = { browser, fields, params, address: addressOf(request), response };
       if (needsMember) {
         if (browser.session === null) {
           goTo(response, signInFor(isForm ? "/" : request.originalUrl));
@@ -97,11 +100,15 @@ export function signInAgainFor(path: string): string {
   return `/login?again=1&next=${encodeURIComponent(path)}`;
 }
 
+const SELECTION = "(?:ticket|invitation|lang)=[A-Za-z0-9_-]{0,6000}";
+const NEXT = new RegExp(
+  `^/(?:security|device(?:\\?user_code=[A-Za-z-]{1,16})?|connect(?:/select\\?${SELECTION}(?:&${SELECTION}){0,2}|/[0-9a-f-]{36}/disconnect)?)?$`,
+  "u",
+);
+
 /** A path of this service to which a sign-in may lead. Anything else becomes the first page. */
 export function nextPath(next: string | undefined): string {
-  return next !== undefined && /^\/(?:security|device(?:\?user_code=[A-Za-z-]{1,16})?)?$/u.test(next)
-    ? next
-    : "/";
+  return next !== undefined && NEXT.test(next) ? next : "/";
 }
 
 function goTo(response: Response, path: string): void {

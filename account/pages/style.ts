@@ -18,6 +18,9 @@ p { margin: .5rem 0; }
 .cards { list-style: none; margin: 0; padding: 0; display: grid; gap: .75rem; }
 .card { background: var(--raised); border: 1px solid var(--line); border-radius: .5rem; padding: .75rem 1rem; }
 .card p { overflow-wrap: anywhere; }
+.id { overflow-wrap: anywhere; }
+.powers { border-left: 3px solid var(--line); padding-left: 1rem; margin: 1rem 0; }
+.actions a { align-self: center; }
 .code { font: 600 1.75rem/1.2 ui-monospace, monospace; letter-spacing: .1em; }
 .codes { font: 1rem/1.8 ui-monospace, monospace; columns: 14rem; padding: 0; list-style: none; }
 dl { display: grid; grid-template-columns: minmax(7rem, auto) 1fr; gap: .25rem 1rem; margin: .75rem 0; }

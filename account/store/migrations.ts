@@ -160,7 +160,78 @@ const MIGRATIONS: Record<string, Migration> = {
         .execute();
     },
   },
+  "0011_group_connections": {
+    async up(db: Db) {
+      let invitations = db.schema
+        .createTable("group_invitations")
+        .addColumn("id", "text", (column) => column.primaryKey())
+        .addColumn("source_member", "text", ofMember);
+      for (const name of SELECTED)
+        invitations = invitations.addColumn(`source_${name}`, "text", (column) => column.notNull());
+      await invitations
+        .addColumn("ticket", "text", (column) => column.notNull())
+        .addColumn("recipient_member", "text", ofMember)
+        .addColumn("created_at", "bigint", (column) => column.notNull())
+        .addColumn("expires_at", "bigint", (column) => column.notNull())
+        .addColumn("state", "text", (column) => column.notNull())
+        .addColumn("closed_at", "bigint")
+        .addColumn("connection_id", "text")
+        .execute();
+      let connections = db.schema
+        .createTable("group_connections")
+        .addColumn("id", "text", (column) => column.primaryKey())
+        .addColumn("pair", "text", (column) => column.notNull());
+      for (const side of ["source", "target"]) {
+        connections = connections.addColumn(`${side}_member`, "text", ofMember);
+        for (const name of SELECTED)
+          connections = connections.addColumn(`${side}_${name}`, "text", (column) => column.notNull());
+      }
+      await connections
+        .addColumn("created_at", "bigint", (column) => column.notNull())
+        .addColumn("closed_at", "bigint")
+        .addColumn("end_reason", "text")
+        .addColumn("ended_by", "text")
+        .execute();
+      // One active connection for each exact pair, whatever is accepted at the same time (EXT-031).
+      await db.schema
+        .createIndex("group_connections_active")
+        .unique()
+        .on("group_connections")
+        .column("pair")
+        .where(sql.ref("closed_at"), "is", null)
+        .execute();
+      for (const side of ["source", "target"]) {
+        for (const column of ["member", "device"]) {
+          await db.schema
+            .createIndex(`group_connections_${side}_${column}`)
+            .on("group_connections")
+            .columns([`${side}_${column}`, "closed_at"])
+            .execute();
+        }
+      }
+      await db.schema
+        .createIndex("group_connections_end")
+        .on("group_connections")
+        .column("closed_at")
+        .execute();
+      for (const column of ["source_member", "recipient_member", "source_device"]) {
+        await db.schema
+          .createIndex(`group_invitations_${column}`)
+          .on("group_invitations")
+          .columns([column, "state"])
+          .execute();
+      }
+      await db.schema
+        .createIndex("group_invitations_expiry")
+        .on("group_invitations")
+        .column("expires_at")
+        .execute();
+    },
+  },
 };
+
+/** What a selection says about a Group, besides its member. */
+const SELECTED = ["device", "instance", "group", "generation", "name", "title"] as const;
 
 function ofMember(column: ColumnDefinitionBuilder): ColumnDefinitionBuilder {
   return column.notNull().references("members.id").onDelete("cascade");

@@ -115,6 +115,59 @@ export interface ConnectInstancesTable {
   retired_at: number | null;
 }
 
+/** What became of an invitation. One that is still pending may have expired. */
+export type InvitationState = "pending" | "accepted" | "cancelled" | "rejected" | "gone";
+
+/** A member's invitation to connect a Group, for one other member. */
+export interface GroupInvitationsTable {
+  id: string;
+  source_member: string;
+  source_device: string;
+  source_instance: string;
+  source_group: string;
+  source_generation: string;
+  /** Names as they were selected. */
+  source_name: string;
+  source_title: string;
+  /** The signed selection, for asking its instance again. */
+  ticket: string;
+  recipient_member: string;
+  created_at: number;
+  expires_at: number;
+  state: InvitationState;
+  closed_at: number | null;
+  connection_id: string | null;
+}
+
+/** Why a connection ended: a member ended it, a device was retired, a Group is gone. */
+export type ConnectionEnd = "ended" | "retired" | "group_gone";
+
+/** A connection between two Groups of different members. */
+export interface GroupConnectionsTable {
+  id: string;
+  /** Digest of both exact ends, the same from either side. */
+  pair: string;
+  source_member: string;
+  source_device: string;
+  source_instance: string;
+  source_group: string;
+  source_generation: string;
+  source_name: string;
+  source_title: string;
+  target_member: string;
+  target_device: string;
+  target_instance: string;
+  target_group: string;
+  target_generation: string;
+  target_name: string;
+  target_title: string;
+  created_at: number;
+  closed_at: number | null;
+  end_reason: ConnectionEnd | null;
+  /** The member who ended it. */
+  ended_by: string | null;
+}
+
 export interface AuditTable {
   id: string;
   member_id: string | null;
@@ -147,6 +200,8 @@ export interface Schema {
   devices: DevicesTable;
   device_grants: DeviceGrantsTable;
   connect_instances: ConnectInstancesTable;
+  group_invitations: GroupInvitationsTable;
+  group_connections: GroupConnectionsTable;
   audit: AuditTable;
   rate_limits: RateLimitsTable;
   settings: SettingsTable;

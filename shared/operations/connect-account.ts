@@ -1,6 +1,7 @@
 /** This instance's link to an account, and what the account says. For the person only. */
 import * as z from "zod";
 import { LIMITS } from "../limits.ts";
+import { GroupId } from "../model.ts";
 import { DisplayName } from "../wire/v1/account.ts";
 import { operation } from "./contract.ts";
 
@@ -35,6 +36,33 @@ const ConnectSnapshot = z.object({
   checked_at: z.string().nullable(),
   error_code: z.string().nullable(),
   error_message: z.string().nullable(),
+  /** How the last question about connections to other accounts went. */
+  group_sync: z
+    .object({
+      checked_at: z.string().nullable(),
+      error_code: z.string().nullable(),
+      error_message: z.string().nullable(),
+    })
+    .exactOptional(),
+});
+
+/** A connection of a Group to one of another account. Names are as they were when selected. */
+const GroupConnection = z.strictObject({
+  id: z.string(),
+  connected_at: z.string().nullable(),
+  /** Of the Group here. */
+  title: z.string(),
+  /** The other member, and what the account service shows of their account. */
+  account_id: z.string(),
+  account_label: z.string().nullable(),
+  instance_id: z.string(),
+  instance_name: z.string(),
+  /** Null: nothing can be sent there. */
+  public_origin: z.string().nullable(),
+  group_id: z.string(),
+  group_title: z.string(),
+  /** The page that ends it. */
+  end_url: z.string(),
 });
 
 /** What a person needs to confirm a link. */
@@ -166,6 +194,45 @@ export const accountOperations = [
     lock: "none",
     effect: "write",
     idempotent: true,
+  }),
+  operation({
+    name: "connect_group_status",
+    title: "Show a Group's connections to other accounts",
+    summary:
+      "Lists a Group's connections to Groups of other accounts, as the account service confirmed them last. Only 'ready' with an empty list means that there are none. Asks nobody.",
+    input: z.strictObject({ by, group_id: GroupId }),
+    output: z.strictObject({
+      status: z.enum(["not_linked", "syncing", "ready", "unavailable"]),
+      links: z.array(GroupConnection),
+      /** Until when they are confirmed. */
+      expires_at: z.string().nullable(),
+      account_origin: z.string().nullable(),
+      account_id: z.string().nullable(),
+      checked_at: z.string().nullable(),
+      error_code: z.string().nullable(),
+      error_message: z.string().nullable(),
+    }),
+    callers: ["user"],
+    lock: "none",
+    effect: "read",
+    idempotent: true,
+  }),
+  operation({
+    name: "connect_group_select",
+    title: "Select a Group for another account",
+    summary:
+      "Signs the selection of a Group and returns the page of the account service on which you invite a member, or accept their invitation. Connects nothing by itself.",
+    input: z.strictObject({
+      by,
+      group_id: GroupId,
+      /** The invitation to accept. */
+      invitation: z.uuid().exactOptional(),
+    }),
+    output: z.strictObject({ url: z.string() }),
+    callers: ["user"],
+    lock: "none",
+    effect: "read",
+    idempotent: false,
   }),
   operation({
     name: "remote_access_check",

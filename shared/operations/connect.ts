@@ -171,7 +171,7 @@ export const connectOperations = [
     name: "connection_list",
     title: "List connections",
     summary:
-      "Lists this instance's connections to others, of the same account and Direct ones, with their states and the last contact. Contacts no other instance.",
+      "Lists this instance's connections to others, of the same account, of other accounts and Direct ones, with their states and the last contact. Contacts no other instance.",
     input: z.strictObject({ by: z.literal("user").exactOptional(), group_id: GroupId.exactOptional() }),
     output: z.strictObject({ connections: z.array(Connection) }),
     callers: ["user"],

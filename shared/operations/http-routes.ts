@@ -77,6 +77,8 @@ const ROUTES: Partial<Record<OperationName, readonly [method: HttpMethod, path: 
   account_unlink: ["POST", "/connect/account", { action: "unlink" }],
   account_joined_seen: ["POST", "/connect/account", { action: "seen" }],
   connection_list: ["GET", "/connections"],
+  connect_group_status: ["GET", "/connect/groups"],
+  connect_group_select: ["POST", "/connect/groups"],
   connect_send: ["POST", "/groups/{group_id}/connect/send"],
   connect_catalog: ["GET", "/groups/{group_id}/connect/catalog", { ignores: ["group_id", "by"] }],
   connect_direct_status: ["GET", "/connect/direct"],

@@ -10,7 +10,10 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type RunningService, startService } from "../../account/service.ts";
 import type { Settings } from "../../account/settings.ts";
+import type { HttpClient } from "../../platform/http/client.ts";
+import { RealHttpClient } from "../../platform/http/real-client.ts";
 import type { Log, LogFields } from "../../platform/log.ts";
+import { RealClock } from "../../platform/real-clock.ts";
 import { RealRandom } from "../../platform/real-random.ts";
 import { instanceIdOf } from "../../shared/wire/v1/fields.ts";
 import type { Registration } from "../../shared/wire/v1/proofs.ts";
@@ -44,6 +47,7 @@ export async function freePort(): Promise<number> {
 export interface TestServiceOptions extends Partial<Settings> {
   kind?: Kind;
   clock?: ManualClock;
+  http?: HttpClient;
 }
 
 /** A running service on loopback with the development login, unless the settings say otherwise. */
@@ -51,14 +55,22 @@ export class TestService {
   readonly settings: Settings;
   readonly clock: ManualClock;
   readonly log = new LinesOfLog();
+  /** Asks instances about their Groups. */
+  readonly http: HttpClient;
   #running: RunningService | null = null;
 
-  private constructor(settings: Settings, clock: ManualClock) {
+  private constructor(settings: Settings, clock: ManualClock, http: HttpClient) {
     this.settings = settings;
     this.clock = clock;
+    this.http = http;
   }
 
-  static async started({ kind = "sqlite", clock, ...given }: TestServiceOptions = {}): Promise<TestService> {
+  static async started({
+    kind = "sqlite",
+    clock,
+    http,
+    ...given
+  }: TestServiceOptions = {}): Promise<TestService> {
     const port = given.port ?? (await freePort());
     const service = new TestService(
       {
@@ -75,13 +87,14 @@ export class TestService {
         ...given,
       },
       clock ?? new ManualClock({ start: Date.now() }),
+      http ?? new RealHttpClient({ clock: new RealClock() }),
     );
     await service.start();
     return service;
   }
 
   async start(): Promise<void> {
-    const platform = { clock: this.clock, random: new RealRandom(), log: this.log };
+    const platform = { clock: this.clock, random: new RealRandom(), log: this.log, http: this.http };
     this.#running = await startService(this.settings, platform);
   }
 
@@ -93,6 +106,7 @@ export class TestService {
 
   async dispose(): Promise<void> {
     await this.stop();
+    this.http.close();
     rmSync(this.settings.folder, { recursive: true, force: true });
   }
 

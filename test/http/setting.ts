@@ -241,6 +241,7 @@ export async function openSetting(options: SettingOptions = {}): Promise<Setting
         throw new Refusal("connect_unavailable");
       },
       receive: () => Promise.reject(new Refusal("connect_peer_denied")),
+      groupCheck: () => Promise.reject(new Refusal("connect_group_denied")),
     },
     activity: options.activity ?? {
       follow: () => () => {},

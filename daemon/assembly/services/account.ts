@@ -9,18 +9,21 @@ import { accountHandlers } from "../../peers/account/handlers.ts";
 import type { Outbound } from "../../peers/outbound.ts";
 import type { Given } from "../given.ts";
 import type { ServiceFor } from "../service.ts";
+import type { Groups } from "./groups.ts";
 import type { Receiving } from "./receiver.ts";
 
 type Parts = Pick<
   Given,
   "files" | "clock" | "random" | "log" | "http" | "home" | "hostname" | "environment"
 > & {
+  groups: Pick<Groups, "registry">;
   outbound: { authorities: Pick<Outbound["authorities"], "add"> };
   receiver: Receiving;
 };
 
 export async function create(parts: Parts): Promise<ServiceFor<Account, typeof accountOperations>> {
-  const { home, outbound, receiver, environment, http, ...rest } = parts;
+  const { home, groups, outbound, receiver, environment, http, ...rest } = parts;
+  const { registry } = groups;
   const { paths, identity, settings } = home;
   const account = await Account.open({
     ...rest,
@@ -28,6 +31,7 @@ export async function create(parts: Parts): Promise<ServiceFor<Account, typeof a
     paths,
     identity,
     receiver,
+    registry,
     advertisedOrigin() {
       const { enabled, origin } = settings.value.remote_access;
       return enabled ? origin : null;
@@ -36,6 +40,10 @@ export async function create(parts: Parts): Promise<ServiceFor<Account, typeof a
     seconds: requestSeconds(environment[ENVIRONMENT.accountTimeout]),
   });
   outbound.authorities.add(account.authority, account.transport);
+  outbound.authorities.add(account.external, account.transport);
+  registry.onChange(({ what }) => {
+    if (what === "created" || what === "removed") account.groupsChanged();
+  });
   return {
     part: account,
     handlers: accountHandlers(account),

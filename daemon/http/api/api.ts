@@ -40,7 +40,7 @@ import { type Exchange, newExchange, notForActors, readerOfExchange } from "./ex
 import { type FileStore, serveBlob, serveUpload } from "./files.ts";
 import { type MetricSources, metricsService } from "./metrics.ts";
 import { operationRoutes } from "./operation-routes.ts";
-import { type PeerPort, serveIdentity, servePeer } from "./peers.ts";
+import { type PeerPort, serveGroupCheck, serveIdentity, servePeer } from "./peers.ts";
 import { type Route, specialRoutes } from "./routes.ts";
 
 export interface ApiDependencies {
@@ -123,6 +123,7 @@ export function createApi(deps: ApiDependencies): Api {
       globalStream: (exchange) => globalStream.serve(exchange, isAllowed(exchange)),
       peerIdentity: (exchange) => serveIdentity(deps.peers, exchange),
       peerRequest: (exchange) => servePeer(deps.peers, exchange),
+      groupCheck: (exchange) => serveGroupCheck(deps.peers, exchange),
       webSocketByPlainGet(exchange) {
         const group = exchange.params["group_id"];
         if (group !== undefined && !mayEnter(readerOfExchange(exchange), group)) throw foreignGroup(group);

@@ -4,12 +4,24 @@ import { queryFields, queryOf } from "../../../platform/http/query.ts";
 import type { PeerEndpoint } from "../../peers/https/peer-endpoint.ts";
 import type { Exchange } from "./exchange.ts";
 
-export type PeerPort = Pick<PeerEndpoint, "identity" | "receive">;
+export type PeerPort = Pick<PeerEndpoint, "identity" | "receive" | "groupCheck">;
 
 /** Answers the bare proof (docs/protocol.md#peer-operations). */
 export function serveIdentity(endpoint: Pick<PeerPort, "identity">, { request, response }: Exchange): void {
   const nonce = queryFields(queryOf(request), ["nonce"]).get("nonce");
-  const body = Buffer.from(JSON.stringify(endpoint.identity(nonce)));
+  answerBare(endpoint.identity(nonce), request, response);
+}
+
+/** The same for a selected Group. */
+export async function serveGroupCheck(
+  endpoint: Pick<PeerPort, "groupCheck">,
+  { request, response }: Exchange,
+): Promise<void> {
+  answerBare(await endpoint.groupCheck(request), request, response);
+}
+
+function answerBare(proof: object, request: Exchange["request"], response: Exchange["response"]): void {
+  const body = Buffer.from(JSON.stringify(proof));
   response.setHeader("Content-Type", "application/json; charset=utf-8");
   response.setHeader("Cache-Control", "no-store");
   response.setHeader("Content-Length", body.length);

@@ -141,7 +141,7 @@ export class AccountAuthority implements ConnectAuthority {
 }
 
 /** Plain HTTP only where the account service itself is one on this machine, for development. */
-function routeTo(
+export function routeTo(
   {
     public_origin: origin,
     instance_id: instanceId,
@@ -154,11 +154,11 @@ function routeTo(
   return { via: "web", origin, instance_id: instanceId, device_id: deviceId, public_key: publicKey };
 }
 
-function gone(reason: string): GrantState {
+export function gone(reason: string): GrantState {
   return { state: "gone", reason };
 }
 
-function endOf(entry: DirectoryEntry): GrantEnd {
+export function endOf(entry: DirectoryEntry): GrantEnd {
   return {
     instance_id: entry.instance_id,
     device_id: entry.device_id,

@@ -5,7 +5,7 @@
 import type { HttpClient, HttpOutcome } from "../../../platform/http/client.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import { HEADERS, MEMBERSHIP_VERSION } from "../../../shared/names.ts";
-import { parseStrictJsonBytes } from "../../../shared/strict-json.ts";
+import { parsedJsonBytes } from "../../../shared/strict-json.ts";
 import { PRODUCT_VERSION } from "../../../shared/version.ts";
 import {
   AccountRefusal,
@@ -15,6 +15,7 @@ import {
   DeviceTokenError,
   Directory,
 } from "../../../shared/wire/v1/account.ts";
+import { GroupLinks } from "../../../shared/wire/v1/group-links.ts";
 import type { Registration } from "../../../shared/wire/v1/proofs.ts";
 import type { Binding } from "./membership.ts";
 
@@ -54,6 +55,7 @@ interface Asked<Value> {
 
 const { link } = LIMITS;
 const DIRECTORY = { path: "/v1/connect/instances", schema: Directory, limit: link.answerBytes };
+const GROUPS = { path: "/v1/connect/groups", schema: GroupLinks, limit: link.answerBytes };
 const GRANT = "urn:ietf:params:oauth:grant-type:device_code";
 
 export class AccountClient {
@@ -83,7 +85,7 @@ export class AccountClient {
     const path = "/v1/device/token";
     const outcome = await this.#send({ origin, method: "POST", path, body, schema: DeviceToken });
     if (outcome.kind === "answered" && outcome.status === 400) {
-      const refused = parsed(DeviceTokenError, outcome.body);
+      const refused = parsedJsonBytes(DeviceTokenError, outcome.body);
       if (refused !== null) return { ok: false, oauth: refused.error };
     }
     return answered(outcome, DeviceToken, origin);
@@ -113,6 +115,32 @@ export class AccountClient {
     signal: AbortSignal,
   ): Promise<Answered<Directory>> {
     return this.#ask({ origin, method: "GET", token, signal, ...DIRECTORY });
+  }
+
+  /** The connections to Groups of other accounts. */
+  async groups(
+    { account_origin: origin, device_token: token }: Binding,
+    signal: AbortSignal,
+  ): Promise<Answered<GroupLinks>> {
+    return this.#askGroups({ origin, method: "GET", token, signal, ...GROUPS });
+  }
+
+  /** The same, without those whose own Group is gone. */
+  async invalidate(
+    { account_origin: origin, device_token: token }: Binding,
+    ids: readonly string[],
+    signal: AbortSignal,
+  ): Promise<Answered<GroupLinks>> {
+    return this.#askGroups({ origin, method: "POST", token, body: { invalidated: ids }, signal, ...GROUPS });
+  }
+
+  /** An account service without such connections is as good as any other (VER-018). */
+  async #askGroups(asked: Asked<GroupLinks>): Promise<Answered<GroupLinks>> {
+    const outcome = await this.#send(asked);
+    if (outcome.kind !== "answered" || outcome.status !== 404)
+      return answered(outcome, asked.schema, asked.origin);
+    const words = "This account service has no connections to other accounts.";
+    return { ok: false, failure: passing("connect_groups_unsupported", words, asked.origin) };
   }
 
   async #ask<Value>(asked: Asked<Value>): Promise<Answered<Value>> {
@@ -152,12 +180,15 @@ function answered<Value>(outcome: HttpOutcome, schema: Schema<Value>, origin: st
   }
   const { status, body } = outcome;
   if (status === 200) {
-    const value = parsed(schema, body);
+    const value = parsedJsonBytes(schema, body);
     if (value !== null) return { ok: true, value };
     const words = "Its answer isn't one of an account service.";
     return { ok: false, failure: passing("account_invalid", words, origin) };
   }
-  return { ok: false, failure: failureOf(status, parsed(AccountRefusal, body)?.error, outcome, origin) };
+  return {
+    ok: false,
+    failure: failureOf(status, parsedJsonBytes(AccountRefusal, body)?.error, outcome, origin),
+  };
 }
 
 /** docs/protocol.md#account: an uncoded 403 says "device disabled", 401 and 404 "logged out". */
@@ -200,12 +231,4 @@ function shortened(message: string): string {
   const characters = Array.from(message);
   const most = link.errorMessageCharacters;
   return characters.length <= most ? message : `${characters.slice(0, most - 1).join("")}…`;
-}
-
-function parsed<Value>(schema: Schema<Value>, body: Uint8Array): Value | null {
-  try {
-    return schema.safeParse(parseStrictJsonBytes(body)).data ?? null;
-  } catch {
-    return null;
-  }
 }

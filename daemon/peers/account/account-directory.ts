@@ -1,10 +1,10 @@
 /**
  * The directory of the account's instances (docs/protocol.md#account): registers this one, keeps
  * what the account service confirms in `secrets/connect.json`, and lets nobody use it longer than
- * it is valid. One state machine: a local check every 2 s, a refresh every 60 s, and backoff.
+ * it is valid.
  */
 import * as z from "zod";
-import { type Clock, type Timer, timestamp } from "../../../platform/clock.ts";
+import { type Clock, timestamp } from "../../../platform/clock.ts";
 import { JsonDocument } from "../../../platform/documents.ts";
 import type { Files } from "../../../platform/files.ts";
 import { errorFields, type Log } from "../../../platform/log.ts";
@@ -16,11 +16,21 @@ import { PRODUCT_VERSION } from "../../../shared/version.ts";
 import { Directory } from "../../../shared/wire/v1/account.ts";
 import { ServiceOrigin } from "../../../shared/wire/v1/fields.ts";
 import { registrationStatement } from "../../../shared/wire/v1/signing.ts";
-import { milliseconds, Time } from "../../../shared/wire/v1/time.ts";
+import { Time } from "../../../shared/wire/v1/time.ts";
 import { type Signer, signStatement } from "../wire/statements.ts";
 import type { AccountClient, AccountFailure, Answered } from "./account-client.ts";
+import { failureOf, Lease, lifetimeProblem } from "./lease.ts";
 import type { AccountMembers } from "./members.ts";
 import type { Binding, Membership } from "./membership.ts";
+import { type Question, RefreshCycle } from "./refresh-cycle.ts";
+
+/** How the last question about connections to other accounts went. */
+const GroupSync = z.object({
+  checked_at: Time.nullable(),
+  error_code: z.string().nullable(),
+  error_message: z.string().nullable(),
+});
+export type GroupSync = z.infer<typeof GroupSync>;
 
 const Snapshot = z.object({
   account_origin: ServiceOrigin,
@@ -30,6 +40,7 @@ const Snapshot = z.object({
   checked_at: Time.nullable(),
   error_code: z.string().nullable(),
   error_message: z.string().nullable(),
+  group_sync: GroupSync.exactOptional(),
 });
 export type Snapshot = z.infer<typeof Snapshot>;
 
@@ -47,32 +58,14 @@ export interface DirectoryDependencies {
   publicOrigin: (accountOrigin: string) => string | null;
 }
 
-/** What was registered, or was tried: another binding or origin is registered at once. */
-interface Attempt {
-  binding: Binding;
-  origin: string | null;
-}
-
-const { link, connect } = LIMITS;
-const VALID_MS = link.validSeconds * 1000;
-/** How far the account service's clock may be from ours. */
-const SKEW_MS = connect.registrationSkewSeconds * 1000;
-
 export class AccountDirectory {
   readonly #deps: DirectoryDependencies;
   readonly #changed = new Signal();
   #document: JsonDocument<Snapshot> | null;
+  #creating: Promise<JsonDocument<Snapshot>> | null = null;
   #problem: string | null;
-  /** Monotonic time until which the directory may be used. */
-  #validUntil: number;
-  #attempt: Attempt | null = null;
-  #running: { done: Promise<void>; abort: AbortController; attempt: Attempt } | null = null;
-  #failures = 0;
-  /** Monotonic time of the next refresh. */
-  #dueAt = 0;
-  #timer: Timer | null = null;
-  #expiry: Timer | null = null;
-  #isClosed = false;
+  readonly #lease: Lease;
+  readonly #cycle: RefreshCycle;
   readonly #stops: (() => void)[] = [];
 
   private constructor(
@@ -83,9 +76,14 @@ export class AccountDirectory {
     this.#deps = deps;
     this.#document = document;
     this.#problem = problem;
-    const expires = document?.value.directory?.expires_at;
-    const left = expires === undefined ? 0 : milliseconds(expires) - deps.clock.now();
-    this.#validUntil = deps.clock.monotonic() + Math.min(Math.max(left, 0), VALID_MS);
+    this.#lease = new Lease(deps.clock, document?.value.directory ?? null, () => this.#changed.tell());
+    this.#cycle = new RefreshCycle({
+      ...deps,
+      name: "account_directory",
+      subject: ({ account_origin: origin }) => deps.publicOrigin(origin),
+      seconds: () => LIMITS.link.refreshSeconds,
+      ask: (question) => this.#refresh(question),
+    });
   }
 
   /** Reads what the last run knew. Asks nobody before `start`. */
@@ -105,12 +103,9 @@ export class AccountDirectory {
 
   /** Ends a running refresh. Nothing is written after that. */
   async close(): Promise<void> {
-    this.#isClosed = true;
     for (const stop of this.#stops.splice(0)) stop();
-    this.#timer?.cancel();
-    this.#expiry?.cancel();
-    this.#running?.abort.abort();
-    await this.#running?.done;
+    this.#lease.cancel();
+    await this.#cycle.close();
   }
 
   /** The record of the current binding; null without one. */
@@ -127,11 +122,8 @@ export class AccountDirectory {
   get current(): Readonly<Directory> | null {
     const { clock, membership, identity } = this.#deps;
     const directory = this.snapshot?.directory ?? null;
-    if (directory === null || clock.monotonic() >= this.#validUntil) return null;
-    // A clock that jumped, or a machine that slept, may have made it older than it seems.
-    const now = clock.now();
-    if (now > milliseconds(directory.expires_at) + SKEW_MS) return null;
-    return problemOf(directory, membership.binding!, identity, now) === null ? directory : null;
+    if (directory === null || !this.#lease.covers(directory)) return null;
+    return problemOf(directory, membership.binding!, identity, clock.now()) === null ? directory : null;
   }
 
   /** Why there is no directory, in words; null when there is one, or none is needed. */
@@ -147,74 +139,30 @@ export class AccountDirectory {
   }
 
   /** Asks the account service now. Resolves when it answered or failed. */
-  async refresh(): Promise<void> {
-    await this.#running?.done;
-    this.#run();
-    await this.#running?.done;
+  refresh(): Promise<void> {
+    return this.#cycle.refresh();
   }
 
   /** The binding may have changed. */
   #follow(): void {
-    const running = this.#running;
-    if (running !== null && running.attempt.binding !== this.#deps.membership.binding) running.abort.abort();
-    this.#tick();
+    this.#cycle.follow();
     this.#changed.tell();
   }
 
-  #tick(): void {
-    this.#timer?.cancel();
-    this.#timer = null;
-    const { clock, membership, publicOrigin } = this.#deps;
-    const { binding } = membership;
-    if (this.#isClosed || binding === null) return;
-    const now = clock.monotonic();
-    const isNew =
-      this.#attempt?.binding !== binding || this.#attempt.origin !== publicOrigin(binding.account_origin);
-    if (isNew) this.#failures = 0;
-    if (isNew || now >= this.#dueAt) this.#run();
-    const wait = Math.max(0, Math.min(link.checkSeconds * 1000, this.#dueAt - now));
-    this.#timer = clock.after(wait === 0 ? link.checkSeconds * 1000 : wait, () => this.#tick(), {
-      background: true,
-    });
-  }
-
-  #run(): void {
-    const { membership, publicOrigin } = this.#deps;
-    const { binding } = membership;
-    if (this.#isClosed || this.#running !== null || binding === null) return;
-    const attempt = { binding, origin: publicOrigin(binding.account_origin) };
-    this.#attempt = attempt;
-    const abort = new AbortController();
-    const done = this.#refresh(attempt, abort.signal)
-      .catch((error: unknown) => {
-        this.#deps.log.error("account_directory", errorFields(error));
-        this.#plan(false, 0);
-      })
-      .finally(() => {
-        this.#running = null;
-        this.#tick();
-      });
-    this.#running = { done, abort, attempt };
-  }
-
-  async #refresh(attempt: Attempt, signal: AbortSignal): Promise<void> {
-    const { clock, log, membership, identity } = this.#deps;
-    const { binding } = attempt;
-    const answer = await this.#ask(attempt, signal);
+  async #refresh(question: Question): Promise<void> {
+    const { clock, log, identity } = this.#deps;
+    const { binding, isCurrent } = question;
+    const answer = await this.#ask(question);
     // The answer belongs to a binding that may have ended meanwhile.
-    const isCurrent = (): boolean => !this.#isClosed && membership.binding === binding;
     if (!isCurrent()) return;
     const checked = answer.ok ? checkedAnswer(answer.value, binding, identity, clock.now()) : answer;
     const arrived = clock.monotonic();
     if (!checked.ok) log.warn("account_directory", { code: checked.failure.code });
     await this.#write(binding, checked, isCurrent);
     if (!isCurrent()) return;
-    if (checked.ok) {
-      const { issued_at: issued, expires_at: expires } = checked.value;
-      this.#validUntil = arrived + milliseconds(expires) - milliseconds(issued);
-    }
-    this.#plan(checked.ok, checked.ok ? 0 : checked.failure.retrySeconds);
-    this.#awaitExpiry();
+    if (checked.ok) this.#lease.begin(checked.value, arrived);
+    question.answered(checked.ok, checked.ok ? 0 : checked.failure.retrySeconds);
+    this.#lease.await();
     await this.#tellMembership(binding, checked);
     if (checked.ok) await this.#deps.members.take(binding, checked.value, isCurrent);
     if (!isCurrent()) return;
@@ -224,7 +172,7 @@ export class AccountDirectory {
   /**
    * Registers. If an earlier proof has a later time, because a clock was set back, it only reads.
    */
-  async #ask({ binding, origin }: Attempt, signal: AbortSignal): Promise<Answered<Directory>> {
+  async #ask({ binding, subject: origin, signal }: Question): Promise<Answered<Directory>> {
     const { clock, identity, client } = this.#deps;
     const statement = registrationStatement({
       account_origin: binding.account_origin,
@@ -244,25 +192,48 @@ export class AccountDirectory {
 
   /** A passing failure keeps what was confirmed; a definite one clears it (SNAP-018, SNAP-019). */
   async #write(binding: Binding, checked: Answered<Directory>, isCurrent: () => boolean): Promise<void> {
-    const { clock, identity } = this.#deps;
+    const { clock } = this.#deps;
+    await this.#change(binding, isCurrent, (before): Snapshot => {
+      if (checked.ok) {
+        const confirmed = { directory: checked.value, checked_at: timestamp(clock) };
+        return { ...before, ...confirmed, error_code: null, error_message: null };
+      }
+      const { kind, code, message } = checked.failure;
+      const directory = kind === "passing" ? before.directory : null;
+      return { ...before, directory, error_code: code, error_message: message };
+    });
+  }
+
+  /** Notes how the question about connections went: apart from the directory's (ERR-015). */
+  async noteGroupSync({ binding, isCurrent }: Question, sync: GroupSync): Promise<void> {
+    await this.#change(binding, isCurrent, (before) => ({ ...before, group_sync: sync }));
+  }
+
+  async #change(
+    binding: Binding,
+    isCurrent: () => boolean,
+    change: (before: Readonly<Snapshot>) => Snapshot,
+  ): Promise<void> {
     const fresh: Snapshot = {
       account_origin: binding.account_origin,
       device_id: binding.device_id,
-      instance_id: identity.instance_id,
+      instance_id: this.#deps.identity.instance_id,
       directory: null,
       checked_at: null,
       error_code: null,
       error_message: null,
     };
-    const next = (value: Readonly<Snapshot>): Snapshot => {
-      const before = this.#isOf(value, binding) ? value : fresh;
-      if (checked.ok) return { ...fresh, directory: checked.value, checked_at: timestamp(clock) };
-      const { kind, code, message } = checked.failure;
-      const directory = kind === "passing" ? before.directory : null;
-      return { ...before, directory, error_code: code, error_message: message };
-    };
-    if (this.#document === null) this.#document = await JsonDocument.create(options(this.#deps), next(fresh));
-    else await this.#document.update((value) => (isCurrent() ? next(value) : value));
+    const document = this.#document ?? (await this.#creating);
+    if (document === null) {
+      this.#creating = JsonDocument.create(options(this.#deps), change(fresh));
+      this.#document = await this.#creating.finally(() => {
+        this.#creating = null;
+      });
+    } else {
+      await document.update((value) =>
+        isCurrent() ? change(this.#isOf(value, binding) ? value : fresh) : value,
+      );
+    }
     this.#problem = null;
   }
 
@@ -296,25 +267,6 @@ export class AccountDirectory {
     }
   }
 
-  #plan(isDone: boolean, retrySeconds: number): void {
-    const { clock, random } = this.#deps;
-    const { backoffSeconds } = connect;
-    const backoff = backoffSeconds[Math.min(this.#failures, backoffSeconds.length - 1)]!;
-    // Devices that were linked together don't come together.
-    const early = (random.bytes(1)[0]! / 256) * link.jitterSeconds;
-    const seconds = isDone ? link.refreshSeconds - early : Math.max(backoff, retrySeconds);
-    this.#failures = isDone ? 0 : this.#failures + 1;
-    this.#dueAt = clock.monotonic() + seconds * 1000;
-  }
-
-  #awaitExpiry(): void {
-    const { clock } = this.#deps;
-    this.#expiry?.cancel();
-    const left = this.#validUntil - clock.monotonic();
-    if (left <= 0) return;
-    this.#expiry = clock.after(left, () => this.#changed.tell(), { background: true });
-  }
-
   #isOf(value: Readonly<Snapshot>, binding: Binding): boolean {
     return (
       value.account_origin === binding.account_origin &&
@@ -345,14 +297,8 @@ function problemOf(
   { instance_id: instanceId, public_key: publicKey }: DirectoryDependencies["identity"],
   now: number,
 ): AccountFailure | null {
-  const lifetime = milliseconds(directory.expires_at) - milliseconds(directory.issued_at);
-  if (lifetime <= 0 || lifetime > VALID_MS) {
-    return failureOf("passing", "account_invalid", "The account service's directory has no usable lifetime.");
-  }
-  if (milliseconds(directory.issued_at) > now + SKEW_MS) {
-    const words = "This machine's clock is behind the account service's. Set it right.";
-    return failureOf("passing", "account_clock_differs", words);
-  }
+  const untimely = lifetimeProblem(directory, now);
+  if (untimely !== null) return untimely;
   if (directory.device_id !== binding.device_id) {
     return failureOf("rejected", "account_identity", "The account service answers for another device.");
   }
@@ -371,8 +317,4 @@ function problemOf(
     return failureOf("rejected", "account_identity", words);
   }
   return null;
-}
-
-function failureOf(kind: AccountFailure["kind"], code: string, message: string): AccountFailure {
-  return { kind, code, message, retrySeconds: 0 };
 }

@@ -13,6 +13,7 @@ import { Refusal } from "../../../shared/errors.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import type { ResultOf } from "../../../shared/operations/registry.ts";
 import { ServiceOrigin } from "../../../shared/wire/v1/fields.ts";
+import type { GroupRegistry } from "../../groups/registry.ts";
 import type { InstanceIdentity } from "../../home/identity.ts";
 import { PeerEndpoint } from "../https/peer-endpoint.ts";
 import { WebTransport } from "../https/web-transport.ts";
@@ -21,6 +22,9 @@ import { AccountAuthority } from "./account-authority.ts";
 import { AccountClient } from "./account-client.ts";
 import { AccountDirectory } from "./account-directory.ts";
 import { AccountLogin, unavailable } from "./account-login.ts";
+import { ExternalAuthority } from "./external-authority.ts";
+import { AccountGroupLinks } from "./group-links.ts";
+import { GroupSelection } from "./group-selection.ts";
 import { AccountMembers } from "./members.ts";
 import { Membership } from "./membership.ts";
 import { checkOrigin } from "./origin-check.ts";
@@ -35,6 +39,7 @@ export interface AccountDependencies {
   identity: InstanceIdentity;
   hostname: string;
   receiver: Pick<AdmittingReceiver, "admit">;
+  registry: Pick<GroupRegistry, "find" | "get" | "knows" | "list" | "unavailable">;
   /** The origin where others reach this instance, if it is on. */
   advertisedOrigin: () => string | null;
   /** The account service, unless a person names another; null when none is set. */
@@ -45,9 +50,13 @@ export interface AccountDependencies {
 
 export class Account {
   readonly authority: AccountAuthority;
+  /** Of connections to Groups of other accounts. */
+  readonly external: ExternalAuthority;
   readonly transport: WebTransport;
   readonly endpoint: PeerEndpoint;
   readonly directory: AccountDirectory;
+  readonly #links: AccountGroupLinks;
+  readonly #selection: GroupSelection;
   readonly #deps: AccountDependencies;
   readonly #membership: Membership;
   readonly #members: AccountMembers;
@@ -64,11 +73,12 @@ export class Account {
       members: AccountMembers;
       client: AccountClient;
       directory: AccountDirectory;
+      links: AccountGroupLinks;
       abort: AbortController;
     },
   ) {
-    const { clock, random, http, identity, receiver, hostname, log } = deps;
-    const { membership, members, client, directory } = parts;
+    const { clock, random, http, identity, receiver, hostname, log, registry } = deps;
+    const { membership, members, client, directory, links } = parts;
     this.#deps = deps;
     this.#membership = membership;
     this.#members = members;
@@ -86,7 +96,16 @@ export class Account {
       instance_id: instanceId,
       since: (deviceId) => members.since(membership.binding, deviceId),
     });
-    this.endpoint = new PeerEndpoint({ clock, identity, receiver, registered: () => this.#registered() });
+    this.#links = links;
+    this.external = new ExternalAuthority({ membership, links, transport });
+    this.#selection = new GroupSelection({ clock, identity, membership, directory, registry });
+    this.endpoint = new PeerEndpoint({
+      clock,
+      identity,
+      receiver,
+      registered: () => this.#registered(),
+      checkGroup: (body) => this.#selection.check(body),
+    });
   }
 
   /** Reads the files. Nothing is asked before `start`. */
@@ -109,18 +128,31 @@ export class Account {
       members,
       publicOrigin,
     });
-    return new Account(deps, { membership, members, client, directory, abort });
+    const links = await AccountGroupLinks.open({
+      files,
+      clock,
+      random,
+      log,
+      path: paths.groupLinks,
+      identity,
+      membership,
+      client,
+      directory,
+      registry: deps.registry,
+    });
+    return new Account(deps, { membership, members, client, directory, links, abort });
   }
 
   start(): void {
     this.#login.start();
     this.directory.start();
+    this.#links.start();
   }
 
   /** Ends every request to the account service. Nothing is written after that. */
   async close(): Promise<void> {
     this.#abort.abort();
-    await Promise.all([this.#login.close(), this.directory.close()]);
+    await Promise.all([this.#login.close(), this.directory.close(), this.#links.close()]);
   }
 
   /** What is known, without asking anyone and without secrets. */
@@ -129,8 +161,59 @@ export class Account {
     return {
       connect: snapshot === null ? null : { ...snapshot, directory: current },
       account_label: this.#membership.value.account_label ?? null,
-      group_connections: null,
+      group_connections: this.#connectionCounts(),
     };
+  }
+
+  /** The connections of a Group to other accounts, as last confirmed. Asks nobody. */
+  groupStatus(groupId: string): ResultOf<"connect_group_status"> {
+    const { binding, problem } = this.#membership;
+    const { current, known, sync } = this.#links;
+    const isNew = sync.checked_at === null && sync.error_code === null && problem === null;
+    const links = (current === null ? [] : this.#links.ends(current)).filter(
+      ({ own }) => own.group_id === groupId,
+    );
+    return {
+      status:
+        binding === null && problem === null
+          ? "not_linked"
+          : current !== null
+            ? "ready"
+            : isNew
+              ? "syncing"
+              : "unavailable",
+      links: links.map(({ link, own, other }) => ({
+        id: link.id,
+        connected_at: link.connected_at ?? null,
+        title: own.title,
+        account_id: other.account_id,
+        account_label: other.account_label ?? null,
+        instance_id: other.instance.instance_id,
+        instance_name: other.instance.display_name,
+        public_origin: other.instance.public_origin,
+        group_id: other.group_id,
+        group_title: other.title,
+        end_url: `${binding?.account_origin ?? ""}/connect/${link.id}/disconnect`,
+      })),
+      expires_at: current?.expires_at ?? null,
+      account_origin: binding?.account_origin ?? null,
+      account_id: known?.account_id ?? this.directory.current?.account_id ?? null,
+      checked_at: sync.checked_at,
+      error_code: sync.error_code,
+      error_message: current === null ? this.#links.trouble : sync.error_message,
+    };
+  }
+
+  /** The page on which the person goes on. Throws what `GroupSelection.select` throws. */
+  selectGroup(groupId: string, invitation: string | undefined): string {
+    const url = this.#selection.select(groupId, invitation);
+    this.#links.await();
+    return url;
+  }
+
+  /** Groups were deleted or reset. */
+  groupsChanged(): void {
+    this.#links.groupsChanged();
   }
 
   show(): ResultOf<"account_show"> {
@@ -241,7 +324,7 @@ export class Account {
       const answer = await this.#client.name(binding, name);
       if (!answer.ok) throw unavailable(answer.failure);
       // The name is saved. If it can't be seen yet, the next refresh shows it (DIR-071).
-      await this.directory.refresh();
+      await Promise.all([this.directory.refresh(), this.#links.refresh()]);
     });
   }
 
@@ -266,6 +349,19 @@ export class Account {
     } finally {
       release();
     }
+  }
+
+  /** Null while nothing is confirmed, which isn't none (SNAP-013). */
+  #connectionCounts(): ResultOf<"connect_status">["group_connections"] {
+    const { current } = this.#links;
+    if (current === null) return null;
+    const { registry } = this.#deps;
+    const counts: Record<string, number | null> = {};
+    for (const { group_id: groupId } of registry.unavailable()) counts[groupId] = null;
+    for (const { record } of registry.list()) {
+      counts[record.group_id] = this.external.discover(record).length;
+    }
+    return { counts, expires_at: current.expires_at };
   }
 
   #registered(): { device_id: string; public_origin: string | null } | null {

@@ -24,6 +24,10 @@ export function accountHandlers(account: Account): HandlersFor<typeof accountOpe
       await account.acknowledge(deviceIds);
       return { seen: true };
     },
+    connect_group_status: ({ group_id: groupId }) => account.groupStatus(groupId),
+    connect_group_select: ({ group_id: groupId, invitation }) => ({
+      url: account.selectGroup(groupId, invitation),
+    }),
     remote_access_check: () => account.checkOrigin(),
   };
 }

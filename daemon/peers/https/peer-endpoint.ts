@@ -4,7 +4,7 @@
  */
 import type { IncomingMessage } from "node:http";
 import type { Clock } from "../../../platform/clock.ts";
-import { checkJsonType, checkLength, readChunks } from "../../../platform/http/body.ts";
+import { checkJsonType, checkLength, readChunks, readJson } from "../../../platform/http/body.ts";
 import { Refusal } from "../../../shared/errors.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import { HEADERS } from "../../../shared/names.ts";
@@ -17,7 +17,7 @@ import {
   ConnectPeerOperation,
   type ConnectPeerResponse,
 } from "../../../shared/wire/v1/peer.ts";
-import type { ConnectIdentityProof } from "../../../shared/wire/v1/proofs.ts";
+import type { ConnectGroupCheck, ConnectIdentityProof } from "../../../shared/wire/v1/proofs.ts";
 import { identityStatement } from "../../../shared/wire/v1/signing.ts";
 import type { AdmittingReceiver } from "../transport.ts";
 import { PIECE_CHARACTERS } from "../wire/base64-pieces.ts";
@@ -30,6 +30,8 @@ interface Dependencies {
   receiver: Pick<AdmittingReceiver, "admit">;
   /** How this instance is registered now; null without a binding. */
   registered: () => { device_id: string; public_origin: string | null } | null;
+  /** The answer to a question about a selected Group. Throws Refusal. */
+  checkGroup: (body: unknown) => ConnectGroupCheck;
 }
 
 const { connect } = LIMITS;
@@ -60,6 +62,13 @@ export class PeerEndpoint {
       nonce: nonce!,
       expires_at: new Date(clock.now() + connect.identitySeconds * 1000).toISOString(),
     });
+  }
+
+  /** Whether a selected Group is still there, for the account service. Throws Refusal. */
+  async groupCheck(request: IncomingMessage): Promise<ConnectGroupCheck> {
+    const refusal = checkLength(request, connect.groupProofBytes);
+    if (refusal !== null) throw refusal;
+    return this.#deps.checkGroup(await readJson(request, this.#deps.clock, connect.groupProofBytes));
   }
 
   /**

@@ -9,7 +9,7 @@ import { VerifyingKeys } from "../../../platform/keys.ts";
 import type { Random } from "../../../platform/random.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import { API_PREFIX, HEADERS } from "../../../shared/names.ts";
-import { parseStrictJsonBytes } from "../../../shared/strict-json.ts";
+import { parsedJsonBytes } from "../../../shared/strict-json.ts";
 import { toBase64Url } from "../../../shared/wire/v1/base64.ts";
 import { ConnectPeerAnswer, type ConnectPeerOperation } from "../../../shared/wire/v1/peer.ts";
 import { ConnectIdentityProof } from "../../../shared/wire/v1/proofs.ts";
@@ -81,7 +81,7 @@ export class WebTransport implements PeerTransport {
       signal,
     });
     if (outcome.kind === "failed") return { stranger: `${origin}: ${outcome.reason}` };
-    const proof = parsed(ConnectIdentityProof, outcome.body);
+    const proof = parsedJsonBytes(ConnectIdentityProof, outcome.body);
     if (outcome.status !== 200 || proof === null) {
       return { stranger: `${origin}: What answers there isn't an instance (status ${outcome.status}).` };
     }
@@ -147,7 +147,7 @@ function peerOutcome(outcome: HttpOutcome, origin: string): PeerOutcome {
     if (!outcome.escaped) return refused(reason);
     return { kind: outcome.why === "timeout" ? "timed_out" : "uncertain", reason };
   }
-  const answer = parsed(ConnectPeerAnswer, outcome.body);
+  const answer = parsedJsonBytes(ConnectPeerAnswer, outcome.body);
   if (answer === null) {
     const reason = `${origin}: The answer isn't an instance's (status ${outcome.status}).`;
     return { kind: "uncertain", reason };
@@ -163,16 +163,4 @@ function refused(reason: string): PeerOutcome {
 function untimely(proof: ConnectIdentityProof, now: number): string | null {
   const why = untimelyIdentity(proof, now);
   return why === null ? null : `Its proof ${why}. Check the clocks of both machines.`;
-}
-
-/** The value that a schema accepts; null for anything else. */
-function parsed<Value>(
-  schema: { safeParse(value: unknown): { data?: Value } },
-  body: Uint8Array,
-): Value | null {
-  try {
-    return schema.safeParse(parseStrictJsonBytes(body)).data ?? null;
-  } catch {
-    return null;
-  }
 }

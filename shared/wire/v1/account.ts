@@ -30,7 +30,7 @@ export const DirectoryEntry = z
   );
 
 /** What is shown of the account: its name there. It authorizes nothing. */
-const AccountLabel = text(connect.nameBytes).nullable();
+export const AccountLabel = text(connect.nameBytes).nullable();
 
 /** The answer to GET and POST of `/v1/connect/instances`. */
 export const Directory = z.object({

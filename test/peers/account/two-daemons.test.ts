@@ -7,46 +7,13 @@ import { createHash, randomBytes } from "node:crypto";
 import { readFileSync, statSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
-import { freePort } from "../../../demo/free-port.ts";
 import { FailingProxy } from "../../account/failing-proxy.ts";
 import { type TestBrowser, TestService } from "../../account/service.ts";
-import { run } from "../../cli/svc.ts";
 import { verifies } from "../../requirements.ts";
 import { TestAuthority } from "../../support/certificates.ts";
 import { until } from "../../support/until.ts";
-import { Side } from "../direct/two-homes.ts";
-
-const HOSTS = join(import.meta.dirname, "../../support/test-hosts.cjs");
-
-/** A daemon whose Web listener has a name and a certificate. */
-async function secured(title: string, host: string, authority: TestAuthority): Promise<Side> {
-  const port = await freePort();
-  const { cert, key } = authority.issue(host);
-  const side = await Side.started(title, {
-    SVC_WEB_PORT: String(port),
-    SVC_TLS_CERT: cert,
-    SVC_TLS_KEY: key,
-    NODE_EXTRA_CA_CERTS: authority.certificate,
-    NODE_OPTIONS: `--require=${HOSTS}`,
-  });
-  const set = await run(["origin", "set", `https://${host}:${port}`], { home: side.daemon.home });
-  assert.equal(set.code, 0, set.err);
-  return side;
-}
-
-/** Links it; `ann` approves on the account's page. */
-async function link(side: Side, ann: TestBrowser): Promise<void> {
-  const { user_code } = await side.client.result("account_link", { account_origin: ann.origin });
-  await ann.approve(user_code);
-  await until("the directory", async () => {
-    const { connect } = await side.client.result("connect_status", {});
-    return connect?.directory ?? null;
-  });
-}
-
-function renamed(side: Side, name: string) {
-  return side.client.result("connect_rename", { by: "user", display_name: name });
-}
+import type { Side } from "../direct/two-homes.ts";
+import { link, renamed, secured } from "./linked-side.ts";
 
 describe("two daemons linked to one account", function () {
   this.timeout(120_000);

@@ -77,8 +77,12 @@ class Listening {
     authorities.add(this.authority, transport);
     const receiver = target.receiverOf(authorities);
     const registered = () => ({ device_id: "device-here", public_origin: "https://here.example" });
-    const endpoint = new PeerEndpoint({ clock, identity, receiver, registered });
+    const checkGroup = () => {
+      throw new Refusal("connect_group_denied");
+    };
+    const endpoint = new PeerEndpoint({ clock, identity, receiver, registered, checkGroup });
     this.peers = {
+      groupCheck: (asked) => endpoint.groupCheck(asked),
       identity: (nonce) => endpoint.identity(nonce),
       receive: async (asked) => {
         const arrived: Arrived = { request: asked, code: null, isRead: false };

@@ -1,0 +1,259 @@
+/**
+ * The connections to Groups of other accounts (docs/protocol.md#account), as the account service
+ * confirms them: kept in `secrets/connect_groups.json`, and used no longer than they are valid.
+ * Connections whose own Group is gone or replaced are reported, so that both sides end them.
+ */
+import type * as z from "zod";
+import { type Clock, timestamp } from "../../../platform/clock.ts";
+import { JsonDocument } from "../../../platform/documents.ts";
+import type { Files } from "../../../platform/files.ts";
+import type { Log } from "../../../platform/log.ts";
+import { HomeProblem } from "../../../platform/problem.ts";
+import type { Random } from "../../../platform/random.ts";
+import { Signal } from "../../../platform/signal.ts";
+import { LIMITS } from "../../../shared/limits.ts";
+import { type GroupLink, type GroupLinkEnd, GroupLinks } from "../../../shared/wire/v1/group-links.ts";
+import type { GroupRegistry } from "../../groups/registry.ts";
+import type { AccountClient, AccountFailure, Answered } from "./account-client.ts";
+import type { AccountDirectory, GroupSync } from "./account-directory.ts";
+import { failureOf, Lease, lifetimeProblem } from "./lease.ts";
+import type { Binding, Membership } from "./membership.ts";
+import { type Question, RefreshCycle } from "./refresh-cycle.ts";
+
+export interface GroupLinkDependencies {
+  files: Files;
+  clock: Clock;
+  random: Random;
+  log: Log;
+  path: string;
+  identity: { instance_id: string; public_key: string };
+  membership: Membership;
+  client: AccountClient;
+  directory: Pick<AccountDirectory, "snapshot" | "noteGroupSync">;
+  registry: Pick<GroupRegistry, "find" | "knows">;
+}
+
+/** A connection as this instance sees it. */
+export interface OwnLink {
+  link: GroupLink;
+  own: GroupLinkEnd;
+  other: GroupLinkEnd;
+}
+
+const { link: limits } = LIMITS;
+const UNCHECKED: GroupSync = { checked_at: null, error_code: null, error_message: null };
+
+export class AccountGroupLinks {
+  readonly #deps: GroupLinkDependencies;
+  readonly #changed = new Signal();
+  readonly #lease: Lease;
+  readonly #cycle: RefreshCycle;
+  #document: JsonDocument<GroupLinks> | null;
+  #problem: string | null;
+  /** After a definite refusal of this binding, what was confirmed before counts no more. */
+  #refused: Binding | null = null;
+  /** Monotonic time until which somebody waits for a connection. */
+  #awaitedUntil = 0;
+  #stop: () => void = () => {};
+
+  private constructor(
+    deps: GroupLinkDependencies,
+    document: JsonDocument<GroupLinks> | null,
+    problem: string | null,
+  ) {
+    this.#deps = deps;
+    this.#document = document;
+    this.#problem = problem;
+    this.#lease = new Lease(deps.clock, document?.value ?? null, () => this.#changed.tell());
+    this.#cycle = new RefreshCycle({
+      ...deps,
+      name: "account_groups",
+      subject: () => null,
+      seconds: () => this.#seconds(),
+      ask: (question) => this.#refresh(question),
+    });
+  }
+
+  /** Reads what the last run knew. Asks nobody before `start`. */
+  static async open(deps: GroupLinkDependencies): Promise<AccountGroupLinks> {
+    try {
+      return new AccountGroupLinks(deps, await JsonDocument.read(options(deps)), null);
+    } catch (error) {
+      if (!(error instanceof HomeProblem)) throw error;
+      return new AccountGroupLinks(deps, null, error.message);
+    }
+  }
+
+  start(): void {
+    this.#stop = this.#deps.membership.onChange(() => this.#follow());
+    this.#follow();
+  }
+
+  /** Ends a running question. Nothing is written after that. */
+  async close(): Promise<void> {
+    this.#stop();
+    this.#lease.cancel();
+    await this.#cycle.close();
+  }
+
+  /** What was confirmed last for the current binding, whether or not it is still valid. */
+  get known(): Readonly<GroupLinks> | null {
+    const { binding } = this.#deps.membership;
+    const value = this.#document?.value;
+    if (binding === null || value === undefined || binding === this.#refused) return null;
+    return isOf(value, binding) ? value : null;
+  }
+
+  /** The same if it may be used now; null otherwise. Asks nobody. */
+  get current(): Readonly<GroupLinks> | null {
+    const { known } = this;
+    if (known === null || !this.#lease.covers(known)) return null;
+    const { clock, identity } = this.#deps;
+    return problemOf(known, this.#deps.membership.binding!, identity, clock.now()) === null ? known : null;
+  }
+
+  /** How the last question went. */
+  get sync(): GroupSync {
+    return this.#deps.directory.snapshot?.group_sync ?? UNCHECKED;
+  }
+
+  /** Why connections can't be confirmed, in words; null when they can, or none is needed. */
+  get trouble(): string | null {
+    return this.#deps.membership.problem ?? this.#problem ?? this.sync.error_message;
+  }
+
+  /** Both ends of each connection in an answer. */
+  ends(links: Readonly<GroupLinks>): OwnLink[] {
+    return links.links.map((link) => {
+      const isSource = link.source.instance.device_id === links.device_id;
+      const [own, other] = isSource ? [link.source, link.target] : [link.target, link.source];
+      return { link, own, other };
+    });
+  }
+
+  /** Called when connections may have changed. Returns the way to stop listening. */
+  onChange(listener: () => void): () => void {
+    return this.#changed.on(listener);
+  }
+
+  /** Asks the account service now. Resolves when it answered or failed. */
+  refresh(): Promise<void> {
+    return this.#cycle.refresh();
+  }
+
+  /** A Group was selected: the connection may come soon. */
+  await(): void {
+    this.#awaitedUntil = this.#deps.clock.monotonic() + limits.selectedSeconds * 1000;
+    this.#cycle.hasten(this.#seconds());
+  }
+
+  /** Groups were deleted or reset: their connections are reported soon. */
+  groupsChanged(): void {
+    if (this.known !== null && this.#stale(this.known).length > 0) this.#cycle.hasten(0);
+  }
+
+  #follow(): void {
+    this.#cycle.follow();
+    this.#changed.tell();
+  }
+
+  #seconds(): number {
+    const isAwaited = this.#deps.clock.monotonic() < this.#awaitedUntil;
+    return isAwaited ? limits.selectedRefreshSeconds : limits.refreshSeconds;
+  }
+
+  async #refresh(question: Question): Promise<void> {
+    const { clock, log, directory } = this.#deps;
+    const { isCurrent } = question;
+    const answer = await this.#ask(question);
+    if (!isCurrent()) return;
+    const arrived = clock.monotonic();
+    if (answer.ok) {
+      await this.#write(answer.value, isCurrent);
+      if (!isCurrent()) return;
+      this.#lease.begin(answer.value, arrived);
+      this.#refused = null;
+    } else {
+      log.warn("account_groups", { code: answer.failure.code });
+      if (answer.failure.kind !== "passing") this.#refused = question.binding;
+    }
+    question.answered(answer.ok, answer.ok ? 0 : answer.failure.retrySeconds);
+    this.#lease.await();
+    await directory.noteGroupSync(question, {
+      checked_at: answer.ok ? timestamp(clock) : this.sync.checked_at,
+      error_code: answer.ok ? null : answer.failure.code,
+      error_message: answer.ok ? null : answer.failure.message,
+    });
+    if (isCurrent()) this.#changed.tell();
+  }
+
+  /** Asks, and reports what has to end. */
+  async #ask({ binding, signal, isCurrent }: Question): Promise<Answered<GroupLinks>> {
+    const { client } = this.#deps;
+    const answer = this.#checked(await client.groups(binding, signal), binding);
+    if (!answer.ok || !isCurrent()) return answer;
+    const stale = this.#stale(answer.value);
+    if (stale.length === 0) return answer;
+    const ids = stale.slice(0, LIMITS.account.groups.invalidated);
+    return this.#checked(await client.invalidate(binding, ids, signal), binding);
+  }
+
+  #checked(answer: Answered<GroupLinks>, binding: Binding): Answered<GroupLinks> {
+    if (!answer.ok) return answer;
+    const { clock, identity } = this.#deps;
+    const failure = problemOf(answer.value, binding, identity, clock.now());
+    return failure === null ? answer : { ok: false, failure };
+  }
+
+  /** Connections whose own Group is known to be gone or replaced. One that can't be read isn't. */
+  #stale(links: Readonly<GroupLinks>): string[] {
+    const { registry } = this.#deps;
+    return this.ends(links).flatMap(({ link, own }) => {
+      const group = registry.find(own.group_id);
+      if (group === undefined) return registry.knows(own.group_id) ? [] : [link.id];
+      return group.record.generation === own.group_generation ? [] : [link.id];
+    });
+  }
+
+  async #write(links: GroupLinks, isCurrent: () => boolean): Promise<void> {
+    if (this.#document === null) this.#document = await JsonDocument.create(options(this.#deps), links);
+    else await this.#document.update((value) => (isCurrent() ? links : value));
+    this.#problem = null;
+  }
+}
+
+function options({ files, path }: GroupLinkDependencies) {
+  return { files, path, version: 1, schema: GroupLinks as z.ZodType<GroupLinks> };
+}
+
+function isOf(links: Readonly<GroupLinks>, binding: Binding): boolean {
+  return links.account_origin === binding.account_origin && links.device_id === binding.device_id;
+}
+
+/** Why an answer can't be used by this binding and instance; null if it can. */
+function problemOf(
+  links: Readonly<GroupLinks>,
+  binding: Binding,
+  { instance_id: instanceId, public_key: publicKey }: GroupLinkDependencies["identity"],
+  now: number,
+): AccountFailure | null {
+  const untimely = lifetimeProblem(links, now);
+  if (untimely !== null) return untimely;
+  const wrong = (words: string) => failureOf("rejected", "account_identity", words);
+  if (!isOf(links, binding)) return wrong("The account service answers for another device.");
+  if (new Set(links.links.map(({ id }) => id)).size !== links.links.length)
+    return wrong("The account service names a connection twice.");
+  const isOwn = ({ account_id: accountId, instance }: GroupLinkEnd) =>
+    accountId === links.account_id &&
+    instance.device_id === links.device_id &&
+    instance.instance_id === instanceId &&
+    instance.public_key === publicKey;
+  const isUsable = ({ source, target }: GroupLink) =>
+    isOwn(source) !== isOwn(target) &&
+    source.account_id !== target.account_id &&
+    source.instance.device_id !== target.instance.device_id &&
+    source.instance.instance_id !== target.instance.instance_id;
+  return links.links.every(isUsable)
+    ? null
+    : wrong("The account service names a connection that isn't between this instance and another account's.");
+}
