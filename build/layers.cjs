@@ -114,9 +114,12 @@ exports.fronts = [
   {
     folder: "webview/connections",
     files: [
+      "account-dialog",
+      "account-link",
       "connect-actor-dialog",
       "connections-dialog",
       "direct-connections",
+      "joined-banner",
       "remote-groups",
     ],
   },

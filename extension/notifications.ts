@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import * as vscode from "vscode";
+import { joinedSentence } from "../shared/account-words.ts";
 import { actorName, actorWords } from "../shared/actor-words.ts";
 import { commandId } from "./contributions/commands.ts";
 import { Claims } from "./daemon/claims.ts";
@@ -12,6 +13,7 @@ import { plain } from "./plain.ts";
 /** The window that has the focus goes first. */
 const OTHERS_WAIT_MS = 1000;
 
+type WaitingJoined = Extract<Waiting, { kind: "joined" }>;
 type WaitingActor = Extract<Waiting, { kind: "actor" }>;
 
 /** Begins to notify about what starts to wait from now on. */
@@ -31,6 +33,15 @@ export function notifyWaiting({ context, link, instance }: Parts): void {
     await vscode.commands.executeCommand(commandId(isTerminal ? "openTerminal" : "openWorkbench"), row);
   };
 
+  const announceJoined = async (item: WaitingJoined): Promise<void> => {
+    if (!vscode.window.state.focused) await delay(OTHERS_WAIT_MS);
+    if (!claims.claim(`${link.home} ${keyOf(item)}`)) return;
+    const action = "Show the Account";
+    const said = plain(joinedSentence(item.joined));
+    if ((await vscode.window.showWarningMessage(said, action)) === action)
+      await vscode.commands.executeCommand(commandId("showAccount"));
+  };
+
   const sentence = ({ groupId, actor, reason }: WaitingActor): string => {
     const title = instance.find(groupId)?.summary.title ?? "";
     const said = reason === "" ? actorWords(actor.presence).word : reason;
@@ -45,6 +56,10 @@ export function notifyWaiting({ context, link, instance }: Parts): void {
     known = new Set(items.map(keyOf));
     const isWanted = vscode.workspace.getConfiguration("svc").get<boolean>("notifyWaiting", true);
     if (before === null || !isWanted) return;
-    for (const item of items) if (item.kind === "actor" && !before.has(keyOf(item))) void announce(item);
+    for (const item of items) {
+      if (before.has(keyOf(item))) continue;
+      if (item.kind === "actor") void announce(item);
+      else if (item.kind === "joined") void announceJoined(item);
+    }
   });
 }

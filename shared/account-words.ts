@@ -21,3 +21,17 @@ export function joinedSentence({ name, retired }: Pick<Joined, "name" | "retired
   const who = shownName(name);
   return retired ? `${who} joined your account and has been retired since.` : `${who} joined your account.`;
 }
+
+/** What helps when a change of the link was refused; null if the daemon's own sentence says it. */
+export function remedyForLink({
+  code,
+  details,
+}: {
+  code: string;
+  details: Record<string, unknown>;
+}): string | null {
+  if (code === "invalid_args" && details["field"] === "account_origin")
+    return "This isn’t the address of an account service. Enter one such as https://account.example.org, without a path.";
+  if (code === "conflict") return "It has been linked since you looked. You now see its current state.";
+  return null;
+}

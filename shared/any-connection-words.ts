@@ -27,8 +27,32 @@ const WORDS = {
   ended: { icon: "circle-slash", word: "ended", tone: "quiet" },
 } as const satisfies Record<Connection["state"], { icon: string; word: string; tone: Tone }>;
 
+export function connectionLook(state: Connection["state"]): (typeof WORDS)[Connection["state"]] {
+  return WORDS[state];
+}
+
 export function connectionStateWord(state: Connection["state"]): string {
   return WORDS[state].word;
+}
+
+/** What the state means now, or what to do. For instances of an account. */
+export function connectionSentence({ state, error, remote }: Connection): string {
+  switch (state) {
+    case "reached":
+      return "Your Groups there and here can write to each other.";
+    case "not_tried":
+      return "svc is asking it for its Groups.";
+    case "unreachable":
+      return `${error === null ? "" : `${shownName(error)} `}Check that svc runs there and that ${shownName(remote?.public_origin ?? "its address")} leads to it. svc keeps trying, and messages wait for up to 15 minutes.`;
+    case "no_route":
+      return "It can write to this instance, but nothing can be sent to it: it has no address. Set one there with 'svc origin set'.";
+    case "unconfirmed":
+      return "The account service hasn’t confirmed it lately, so nothing is sent. Messages wait for up to 15 minutes.";
+    case "pending":
+      return "It waits for its approval.";
+    case "ended":
+      return "It has ended. Messages that arrived stay.";
+  }
 }
 
 /** "Lab at office", or the instance alone if all of its Groups are meant. */

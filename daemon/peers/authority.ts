@@ -90,7 +90,9 @@ export interface KnownConnection {
   id: string;
   /** Null: every local Group may use it. */
   local_group_id: string | null;
-  /** Null while nobody has used an invitation. `group_id` and `title` are null for all its Groups. */
+  /**
+   * Null while nobody has used an invitation. `group_id` and `title` are null for all its Groups.
+   */
   remote: {
     instance_id: string;
     name: string | null;

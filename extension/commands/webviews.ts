@@ -1,4 +1,4 @@
-/** Opening the Workbench and a Group's connections. */
+/** Opening the Workbench, a Group's connections and the account. */
 import type { Shown } from "../../shared/webview-protocol.ts";
 import type { Parts } from "../parts.ts";
 import { chooseGroup, type Handlers, needDaemon, needTrust, rowOf } from "./handling.ts";
@@ -32,5 +32,10 @@ export function webviewCommands(parts: Parts) {
     showConnections: connect("list"),
     inviteGroup: connect("invite"),
     acceptInvitation: connect("join"),
+    async showAccount() {
+      needTrust();
+      await needDaemon(parts);
+      await webviews.show("account", null);
+    },
   } satisfies Handlers;
 }

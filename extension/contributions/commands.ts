@@ -30,6 +30,7 @@ const commands = {
   showConnections: { title: "Show a Group's Connections", icon: "plug", enablement: ONLINE },
   inviteGroup: { title: "Invite a Group on Another Machine", icon: "add", enablement: ONLINE },
   acceptInvitation: { title: "Accept an Invitation", icon: "key", enablement: ONLINE },
+  showAccount: { title: "Show the Account", icon: "account", enablement: ONLINE },
   endConnection: {
     title: "End the Connection",
     icon: "debug-disconnect",

@@ -35,7 +35,8 @@ export const MENUS: Readonly<Record<string, readonly Item[]>> = {
     item("refresh", `view == ${needsYou.id}`, "navigation@1"),
     item("inviteGroup", `view == ${connections.id}`, "navigation@1"),
     item("acceptInvitation", `view == ${connections.id}`, "navigation@2"),
-    item("refresh", `view == ${connections.id}`, "navigation@3"),
+    item("showAccount", `view == ${connections.id}`, "navigation@3"),
+    item("refresh", `view == ${connections.id}`, "navigation@4"),
   ],
   "view/item/context": [
     item("openWorkbench", inView(groups.id, ROW.group), "inline@1"),

@@ -21,7 +21,11 @@ export const VIEWS = {
 } as const satisfies Record<string, View>;
 
 /** The editor's names for the kinds of tabs. Windows that are restored know them. */
-export const TABS = { workbench: "svc.workbench", connections: "svc.direct" } as const;
+export const TABS = {
+  workbench: "svc.workbench",
+  connections: "svc.direct",
+  account: "svc.account",
+} as const;
 
 export interface Welcome {
   view: string;
@@ -57,7 +61,7 @@ export const WELCOME: readonly Welcome[] = [
   {
     view: VIEWS.connections.id,
     when: ONLINE,
-    contents: "No Group is connected to another machine.",
+    contents: `No Group is connected to another machine. With an account, your machines find each other.\n[Link to an account](command:${commandId("showAccount")})`,
   },
   { view: VIEWS.connections.id, when: absent, contents: "The daemon isn't running." },
   { view: VIEWS.connections.id, when: waiting, contents: "Looking for svc's daemon…" },

@@ -5,10 +5,13 @@
 import { EventEmitter } from "node:events";
 import type { Group } from "../../shared/model.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
+import type { Connection } from "../../shared/operations/connect.ts";
 import type { DirectRelation } from "../../shared/operations/direct.ts";
 import type { GroupSummary } from "../../shared/operations/groups.ts";
 import type { ArgumentsOf, OperationName, ResultOf } from "../../shared/operations/registry.ts";
 import type { GroupsListener } from "../../shared/stream-client/listeners.ts";
+
+export type AccountShown = ResultOf<"account_show">;
 
 /** The part of the link that the store uses. */
 export interface Source {
@@ -39,6 +42,8 @@ export class Instance extends EventEmitter<{ change: [] }> implements GroupsList
   readonly #source: Source;
   readonly #groups = new Map<string, Entry>();
   #relations: readonly DirectRelation[] = [];
+  #connections: readonly Connection[] = [];
+  #account: AccountShown | null = null;
   #loaded = false;
   #round = 0;
   #telling: ReturnType<typeof setTimeout> | null = null;
@@ -66,6 +71,16 @@ export class Instance extends EventEmitter<{ change: [] }> implements GroupsList
 
   get relations(): readonly DirectRelation[] {
     return this.#relations;
+  }
+
+  /** Instances of the account. */
+  get accountConnections(): readonly Connection[] {
+    return this.#connections.filter(({ group_id: groupId }) => groupId === null);
+  }
+
+  /** The link to an account; null until it is read. */
+  get account(): AccountShown | null {
+    return this.#account;
   }
 
   find(groupId: string): KnownGroup | undefined {
@@ -114,6 +129,8 @@ export class Instance extends EventEmitter<{ change: [] }> implements GroupsList
     this.#round += 1;
     this.#groups.clear();
     this.#relations = [];
+    this.#connections = [];
+    this.#account = null;
     this.#loaded = false;
     this.#tell();
   }
@@ -139,12 +156,18 @@ export class Instance extends EventEmitter<{ change: [] }> implements GroupsList
     }
   }
 
-  /** Reads the Direct connections again: the stream says nothing about them. */
+  /** Reads the connections and the account again: the stream says nothing about them. */
   async refreshConnections(): Promise<void> {
     const round = this.#round;
-    const { relations } = await this.#source.call("connect_direct_status", {});
+    const [{ relations }, { connections }, account] = await Promise.all([
+      this.#source.call("connect_direct_status", {}),
+      this.#source.call("connection_list", {}),
+      this.#source.call("account_show", {}),
+    ]);
     if (round !== this.#round) return;
     this.#relations = relations;
+    this.#connections = connections;
+    this.#account = account;
     this.#tell();
   }
 

@@ -3,12 +3,14 @@ import { actorReason, hasTerminal } from "../../shared/actor-words.ts";
 import { awaitsApproval } from "../../shared/connection-words.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import type { DirectRelation } from "../../shared/operations/direct.ts";
-import type { Instance } from "./instance.ts";
+import type { AccountShown, Instance } from "./instance.ts";
 
 export type Waiting =
   | { kind: "actor"; groupId: string; actor: ActorWithPresence; since: string | null; reason: string }
   /** Requests to the person whose Actors do something else meanwhile. */
   | { kind: "requests"; groupId: string; count: number; since: null }
+  /** An instance that joined the account. It concerns no Group. */
+  | { kind: "joined"; groupId: null; joined: AccountShown["joined"][number]; since: string }
   | { kind: "connection"; groupId: string; relation: DirectRelation; since: null };
 
 /** Identifies the item while it waits. Another wait of the same Actor is another item. */
@@ -20,6 +22,8 @@ export function keyOf(item: Waiting): string {
       return `requests ${item.groupId}`;
     case "connection":
       return `connection ${item.relation.id}`;
+    case "joined":
+      return `joined ${item.joined.device_id}`;
   }
 }
 
@@ -39,6 +43,8 @@ export function waitingItems(instance: Instance): Waiting[] {
   for (const relation of instance.relations)
     if (awaitsApproval(relation))
       items.push({ kind: "connection", groupId: relation.local.group_id, relation, since: null });
+  for (const joined of instance.account?.joined ?? [])
+    items.push({ kind: "joined", groupId: null, joined, since: joined.at });
   return items.sort((a, b) => order(a) - order(b));
 }
 
@@ -48,6 +54,7 @@ function order({ since }: Waiting): number {
 }
 
 /** What a click on the item does. */
-export function remedyOf(item: Waiting): "terminal" | "workbench" {
+export function remedyOf(item: Waiting): "terminal" | "workbench" | "account" {
+  if (item.kind === "joined") return "account";
   return item.kind === "actor" && hasTerminal(item.actor) ? "terminal" : "workbench";
 }

@@ -1,7 +1,10 @@
-/** The tree of Direct connections: with whom, in which state, and what ends them. */
+/** The tree of connections of every kind: with whom, in which state, and what ends them. */
 import * as vscode from "vscode";
+import { connectionLook, connectionName, connectionSentence } from "../../shared/any-connection-words.ts";
 import { connectionWords, endingOf, isPast, peerName } from "../../shared/connection-words.ts";
+import type { Connection } from "../../shared/operations/connect.ts";
 import type { DirectRelation } from "../../shared/operations/direct.ts";
+import { exact } from "../../shared/time-words.ts";
 import { commandId } from "../contributions/commands.ts";
 import type { Instance } from "../daemon/instance.ts";
 import { plain } from "../plain.ts";
@@ -9,10 +12,13 @@ import { toned } from "./tones.ts";
 
 /** The stream says nothing of connections: they are read again while the view is seen. */
 const READ_MS = 5000;
+/** How often they are read while it isn't: someone may join the account. */
+const READ_HIDDEN_MS = 30_000;
 
 /** A row of the tree; commands get it. */
 export interface ConnectionRow {
-  kind: "connection";
+  /** Direct, or an instance of the account. */
+  kind: "connection" | "instance";
   id: string;
 }
 
@@ -21,37 +27,68 @@ export class ConnectionsTree implements vscode.TreeDataProvider<ConnectionRow>, 
   readonly onDidChangeTreeData = this.#changed.event;
   readonly #view: vscode.TreeView<ConnectionRow>;
   readonly #instance: Instance;
-  readonly #timer: NodeJS.Timeout;
+  readonly #timers: NodeJS.Timeout[];
 
   constructor(id: string, instance: Instance) {
     this.#instance = instance;
     this.#view = vscode.window.createTreeView(id, { treeDataProvider: this });
     instance.on("change", () => this.#changed.fire());
-    this.#timer = setInterval(() => {
-      if (this.#view.visible && instance.loaded) instance.refreshConnections().catch(() => {});
-    }, READ_MS);
-    this.#timer.unref();
+    const reading = (isFor: () => boolean, milliseconds: number) =>
+      setInterval(() => {
+        if (isFor() && instance.loaded) instance.refreshConnections().catch(() => {});
+      }, milliseconds).unref();
+    this.#timers = [
+      reading(() => this.#view.visible, READ_MS),
+      reading(() => !this.#view.visible, READ_HIDDEN_MS),
+    ];
   }
 
   getChildren(row?: ConnectionRow): ConnectionRow[] {
     if (row !== undefined || !this.#instance.loaded) return [];
-    const { relations } = this.#instance;
-    return [...relations.filter((one) => !isPast(one)), ...relations.filter(isPast)].map(({ id }) => ({
-      kind: "connection",
-      id,
-    }));
+    const { relations, accountConnections } = this.#instance;
+    const direct = (list: readonly DirectRelation[]) =>
+      list.map(({ id }): ConnectionRow => ({ kind: "connection", id }));
+    return [
+      ...direct(relations.filter((one) => !isPast(one))),
+      ...accountConnections.map(({ id }): ConnectionRow => ({ kind: "instance", id })),
+      ...direct(relations.filter(isPast)),
+    ];
   }
 
-  getTreeItem({ id }: ConnectionRow): vscode.TreeItem {
+  getTreeItem({ kind, id }: ConnectionRow): vscode.TreeItem {
+    if (kind === "instance") {
+      const instance = this.#instance.accountConnections.find((one) => one.id === id);
+      return instance === undefined ? new vscode.TreeItem("") : instanceItem(instance);
+    }
     const relation = this.#instance.relations.find((one) => one.id === id);
     return relation === undefined ? new vscode.TreeItem("") : connectionItem(relation);
   }
 
   dispose(): void {
-    clearInterval(this.#timer);
+    for (const timer of this.#timers) clearInterval(timer);
     this.#view.dispose();
     this.#changed.dispose();
   }
+}
+
+function instanceItem(connection: Connection): vscode.TreeItem {
+  const { id, state, last_contact_at: lastContactAt } = connection;
+  const { icon, tone, word } = connectionLook(state);
+  const name = plain(connectionName(connection));
+  const item = new vscode.TreeItem(name, vscode.TreeItemCollapsibleState.None);
+  item.id = id;
+  item.iconPath = toned(icon, tone);
+  item.contextValue = "instance";
+  item.description = `${word} · your account`;
+  const contact = lastContactAt === null ? "No contact yet" : `Last contact ${exact(lastContactAt)}`;
+  item.tooltip = [
+    `${name}, of your account`,
+    `${word}: ${plain(connectionSentence(connection))}`,
+    contact,
+  ].join("\n");
+  item.accessibilityInformation = { label: `${name} of your account, ${word}` };
+  item.command = { command: commandId("showAccount"), title: "Show the account" };
+  return item;
 }
 
 function connectionItem(relation: DirectRelation): vscode.TreeItem {

@@ -2,6 +2,7 @@
 import * as vscode from "vscode";
 import { actorName, actorWords } from "../../shared/actor-words.ts";
 import { peerName } from "../../shared/connection-words.ts";
+import { shownName } from "../../shared/foreign-text.ts";
 import { exact, lasting } from "../../shared/time-words.ts";
 import { commandId } from "../contributions/commands.ts";
 import type { Instance } from "../daemon/instance.ts";
@@ -33,7 +34,8 @@ export class NeedsYou implements vscode.TreeDataProvider<Waiting>, vscode.Dispos
   }
 
   getTreeItem(item: Waiting): vscode.TreeItem {
-    const title = plain(this.#instance.find(item.groupId)?.summary.title ?? "");
+    const group = item.groupId === null ? undefined : this.#instance.find(item.groupId);
+    const title = plain(group?.summary.title ?? "");
     const drawn = new vscode.TreeItem(labelOf(item), vscode.TreeItemCollapsibleState.None);
     drawn.id = keyOf(item);
     drawn.contextValue = `waiting ${item.kind}`;
@@ -44,6 +46,10 @@ export class NeedsYou implements vscode.TreeDataProvider<Waiting>, vscode.Dispos
     const exactly = item.since === null ? [] : [`since ${exact(item.since)}`];
     drawn.tooltip = [labelOf(item), sentenceOf(item), title, ...exactly].join("\n");
     drawn.accessibilityInformation = { label: [labelOf(item), ...said].join(", ") };
+    if (item.kind === "joined") {
+      drawn.command = { command: commandId("showAccount"), title: "Show the account" };
+      return drawn;
+    }
     const row =
       item.kind === "actor"
         ? { kind: "actor", groupId: item.groupId, actorId: item.actor.id }
@@ -81,6 +87,8 @@ function labelOf(item: Waiting): string {
       return item.count === 1 ? "A request" : `${item.count} requests`;
     case "connection":
       return plain(peerName(item.relation));
+    case "joined":
+      return plain(shownName(item.joined.name));
   }
 }
 
@@ -92,5 +100,7 @@ function sentenceOf(item: Waiting): string {
       return item.count === 1 ? "waits for your reply" : "wait for your reply";
     case "connection":
       return "wants to connect: compare the words";
+    case "joined":
+      return "joined your account: was that you?";
   }
 }

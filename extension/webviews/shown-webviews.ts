@@ -14,6 +14,7 @@ const TICKER = { name: "ticker", title: "Ticker" } as const;
 export class ShownWebviews implements vscode.Disposable {
   readonly workbench: GroupPanels;
   readonly connections: GroupPanels;
+  readonly account: GroupPanels;
   readonly #context: vscode.ExtensionContext;
   readonly #link: RelayedLink;
   readonly #memory: ViewMemory;
@@ -30,6 +31,7 @@ export class ShownWebviews implements vscode.Disposable {
       new GroupPanels(context, link, this.#memory, { viewType, page: { name, title } }, this.#openGroup);
     this.workbench = panels(TABS.workbench, "workbench", "Workbench");
     this.connections = panels(TABS.connections, "direct", "Connections");
+    this.account = panels(TABS.account, "account", "Account");
   }
 
   /** Fills the view of the ticker. */
@@ -50,5 +52,6 @@ export class ShownWebviews implements vscode.Disposable {
   dispose(): void {
     this.workbench.dispose();
     this.connections.dispose();
+    this.account.dispose();
   }
 }

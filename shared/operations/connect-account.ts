@@ -108,7 +108,7 @@ export const accountOperations = [
     name: "connect_rename",
     title: "Rename this instance",
     summary: "Gives this instance another name in its account: 1-60 characters.",
-    input: z.strictObject({ by: z.literal("user"), display_name: DisplayName }),
+    input: z.strictObject({ by: z.literal("user").default("user"), display_name: DisplayName }),
     output: z.strictObject({ renamed: z.literal(true) }),
     callers: ["user"],
     lock: "none",

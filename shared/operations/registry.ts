@@ -4,6 +4,7 @@ import { activityOperations } from "./activity.ts";
 import { actorOperations, runtimeOperations } from "./actors.ts";
 import { connectOperations } from "./connect.ts";
 import { accountOperations } from "./connect-account.ts";
+import { peerOperations } from "./connect-peer.ts";
 import type { OperationContract } from "./contract.ts";
 import { directOperations } from "./direct.ts";
 import { groupOperations, transferOperations } from "./groups.ts";
@@ -24,6 +25,7 @@ const all = [
   ...connectOperations,
   ...directOperations,
   ...accountOperations,
+  ...peerOperations,
   ...systemOperations,
 ] as const;
 

@@ -18,6 +18,8 @@ export class FailingProxy {
   readonly passed: Passed[] = [];
   /** Paths that are answered with status 500. */
   readonly failing = new Set<string>();
+  /** Paths whose requests get no answer until the proxy closes. */
+  readonly silent = new Set<string>();
   /** Where the service is. */
   port = 0;
   readonly #server: Server;
@@ -40,6 +42,11 @@ export class FailingProxy {
     return `http://localhost:${(this.#server.address() as AddressInfo).port}`;
   }
 
+  /** Breaks every connection, so that nobody waits for what was silent. */
+  drop(): void {
+    this.#server.closeAllConnections();
+  }
+
   async close(): Promise<void> {
     const closed = once(this.#server, "close");
     this.#server.close();
@@ -51,6 +58,7 @@ export class FailingProxy {
     const { method, url: path = "", headers } = asked;
     const body = await buffer(asked);
     this.passed.push({ path, authorization: headers.authorization, body: body.toString() });
+    if (this.silent.has(path)) return;
     if (this.failing.has(path)) {
       answer.writeHead(500).end();
       return;

@@ -20,6 +20,7 @@ describe("help of the command line", () => {
         "bootstrap",
         "ledger_find",
         "connect_send_files",
+        "connect_peer_receive",
       ],
     );
   });

@@ -37,6 +37,29 @@ describe("Receiver: proofs", () => {
     assert.equal(target.messages().length, 0);
   }
 
+  it("tell that the peer was heard, every 5 s at most, and only if they are its own", async () => {
+    await opened("account");
+    const { home, authorities } = target;
+    const heard: string[] = [];
+    authorities.onReachable((instanceId) => heard.push(instanceId));
+    const query = (): ConnectPeerOperation => ({
+      op: "catalog",
+      source_group_id: "",
+      target_group_id: null,
+      after: null,
+    });
+    await assert.rejects(target.ask(query(), { signer: await newIdentity() }), DENIED);
+    assert.deepEqual(heard, []);
+    assert.equal(authorities.lastContact(target.grant()), null);
+    await target.ask(query());
+    await target.ask(query());
+    assert.deepEqual(heard, [target.peer.instance_id]);
+    home.clock.advance(5000);
+    await target.ask(query());
+    assert.deepEqual(heard, [target.peer.instance_id, target.peer.instance_id]);
+    assert.equal(authorities.lastContact(target.grant()), home.clock.now());
+  });
+
   for (const way of WAYS) {
     it(`hold for their time alone (${way})`, async () => {
       verifies("PROOF-018", "PROOF-019", "DRC-057", "LIM-059");

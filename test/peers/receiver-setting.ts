@@ -124,6 +124,7 @@ export class Target {
   readonly way: Way;
   readonly connection_id: string | undefined;
   readonly authority: TestAuthority;
+  readonly authorities: Authorities;
   readonly receiver: Receiver;
   readonly quota: ReceiverQuota;
   readonly group_id: string;
@@ -152,9 +153,9 @@ export class Target {
       title: "Over there",
     };
     this.authority.grants.push(this.grant());
-    const authorities = new Authorities(this.home.registry);
-    authorities.add(this.authority, NOWHERE);
-    this.receiver = this.receiverOf(authorities);
+    this.authorities = new Authorities(this.home.registry);
+    this.authorities.add(this.authority, NOWHERE);
+    this.receiver = this.receiverOf(this.authorities);
   }
 
   static async open(way: Way = "account", home?: TestHome): Promise<Target> {

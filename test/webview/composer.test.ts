@@ -64,7 +64,7 @@ describe("completion", () => {
       instanceName: "office",
       groupId: "g_9",
       title: "Lab",
-      connectionId: "direct-1",
+      state: "reached" as const,
       actors: [{ id: "lead", title: "Head\u202e", generation: "1", enabled: true, role: "foreman" as const }],
     };
     const found = (text: string) => candidates(triggerAt(text, text.length)!, actors, groups, [lab]);

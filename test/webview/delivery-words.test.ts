@@ -272,11 +272,21 @@ describe("the plan of a message", () => {
       /paused, so the message waits/,
     );
     assert.match(plan({ ...input, elsewhere: "docs" }).sentence, /^Goes to docs/);
-    const remote = { place: "Lab at office", to: ["Head"] };
+    const remote = { place: "Lab at office", to: ["Head"], state: null };
     assert.match(
       plan({ ...input, actors: [], remote }).sentence,
       /^Goes to Lab at office: Head gets it\. Queued here/,
     );
+    for (const [state, words] of [
+      ["unreachable", /^It can’t be reached right now/],
+      ["no_route", /^It has no address, so nothing can be sent to it/],
+      ["unconfirmed", /^The account service hasn’t confirmed it/],
+    ] as const) {
+      const { sentence, tone } = plan({ ...input, actors: [], remote: { ...remote, state } });
+      assert.match(sentence, words);
+      assert.match(sentence, /Goes to Lab at office/);
+      assert.equal(tone, "attention");
+    }
   });
 
   it("leaves a program that nobody said reads prompts out of all, and says that what names it waits", () => {

@@ -15,10 +15,12 @@ describe("Direct connections that are asked for again and again", () => {
 
   beforeEach(() => {
     answers = [];
-    const call = () =>
-      new Promise<DirectStatus>((resolve, reject) => {
-        answers.push({ resolve, reject });
-      });
+    const call = (name: string) =>
+      name === "connection_list"
+        ? Promise.resolve({ connections: [] })
+        : new Promise<DirectStatus>((resolve, reject) => {
+            answers.push({ resolve, reject });
+          });
     connections = new DirectConnections({ call: call as never }, GROUP, 1000, () => true);
   });
 

@@ -260,7 +260,7 @@ class ComposerElement extends View {
     if (draft.replyTo !== null && this.#to.length === 0) {
       const original = feed.original(draft.replyTo);
       const across = original === null || original === undefined ? null : this.#across(original);
-      if (across !== null) return plan({ ...this.#planInput(), remote: across });
+      if (across !== null) return plan({ ...this.#planInput(), remote: { ...across, state: null } });
       const sender = original?.by;
       if (sender === "user")
         return {
@@ -298,6 +298,12 @@ class ComposerElement extends View {
     return { place: to ?? "the other instance", to: recipients };
   }
 
+  /** What is said of another instance stays as current as the daemon knows it. */
+  protected override updated(): void {
+    if (this.administrator && this.conversation.draft.draft.remote !== null)
+      void this.conversation.remotes.refresh();
+  }
+
   #planInput() {
     const { draft } = this.conversation.draft;
     const { group } = this.conversation;
@@ -313,6 +319,9 @@ class ComposerElement extends View {
           : {
               place: placeOf(draft.remote.title, draft.remote.instance_name),
               to: draft.to.map((id) => recipientThere(this.conversation, id)),
+              state:
+                this.conversation.remotes.find(draft.remote.instance_id, draft.remote.group_id)?.state ??
+                null,
             },
       replyTo: draft.replyTo,
       actors: group.actors,

@@ -6,6 +6,7 @@
 import { actorName, hasTerminal } from "../../shared/actor-words.ts";
 import type { Group, MessageMode } from "../../shared/model.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
+import type { Connection } from "../../shared/operations/connect.ts";
 import { isInboxOnly, isOnlyNamed } from "../../shared/typed-actors.ts";
 
 export interface Plan {
@@ -24,11 +25,19 @@ export interface PlanInput {
   /** The Group the message goes to instead, by title. */
   elsewhere: string | null;
   /** The Group of another instance that it goes to, by name, and who gets it there. */
-  remote: { place: string; to: readonly string[] } | null;
+  remote: { place: string; to: readonly string[]; state: Connection["state"] | null } | null;
   replyTo: string | null;
   actors: readonly ActorWithPresence[];
   group: Pick<Group, "state" | "settings"> | null;
 }
+
+/** What keeps a message from leaving now. */
+const TROUBLES: Partial<Record<Connection["state"], string>> = {
+  unreachable: "It can’t be reached right now: this waits for up to 15 minutes, then fails.",
+  no_route: "It has no address, so nothing can be sent to it: this fails in 15 minutes unless it gets one.",
+  unconfirmed: "The account service hasn’t confirmed it lately. Until it does, nothing can be sent.",
+  ended: "This connection has ended, so nothing can be sent.",
+};
 
 function addressed(input: PlanInput): ActorWithPresence[] {
   const { actors } = input;
@@ -73,13 +82,15 @@ export function plan(input: PlanInput): Plan {
   const refuse = (sentence: string): Plan => ({ sentence, possible: false, tone: "attention" });
   const { mode } = input;
   if (input.remote !== null) {
-    const { place, to } = input.remote;
+    const { place, to, state } = input.remote;
     const who = to.length === 0 ? "its foreman" : to.join(", ");
     const mailed = mode === "mail" ? " in the Inbox" : "";
     const owed = mode === "request_reply" ? " and owes you a reply" : "";
-    return quiet(
-      `Goes to ${place}: ${who} gets it${mailed}${owed}. Queued here until it can be reached, for up to 15 minutes.`,
-    );
+    const sentence = `Goes to ${place}: ${who} gets it${mailed}${owed}.`;
+    const trouble = state === null ? undefined : TROUBLES[state];
+    if (trouble === undefined)
+      return quiet(`${sentence} Queued here until it can be reached, for up to 15 minutes.`);
+    return { sentence: `${trouble} ${sentence}`, possible: true, tone: "attention" };
   }
   if (input.elsewhere !== null) {
     const manner = mode === "mail" ? "its Inbox" : "its foreman";

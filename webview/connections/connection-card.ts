@@ -14,14 +14,18 @@ import {
   remedyFor,
 } from "../../shared/connection-words.ts";
 import { shownName } from "../../shared/foreign-text.ts";
+import type { Connection } from "../../shared/operations/connect.ts";
 import type { DirectRelation } from "../../shared/operations/direct.ts";
 import { exact } from "../../shared/time-words.ts";
 import { stateWord } from "../controls/controls.ts";
 import { icon } from "../controls/icons.ts";
 import { button } from "../controls/toolkit.ts";
 import { relationFingerprint } from "./fingerprint.ts";
+import { contacts } from "./instance-card.ts";
 
 export interface CardActions {
+  /** What the daemon says of every connection; null until it did. */
+  connection: Connection | null;
   busy: boolean;
   /** The consequences are shown and wait for an answer. */
   ending: boolean;
@@ -54,6 +58,7 @@ export function connectionCard(relation: DirectRelation, actions: CardActions): 
         ? nothing
         : html`<p class="connection-key" title="The other instance, by its key">${icon("key")}<code>${remote.instance_id}</code></p>`
     }
+    ${actions.connection === null || remote === null ? nothing : contacts(actions.connection)}
     ${fingerprint ?? nothing}
     ${
       awaitsApproval(relation)

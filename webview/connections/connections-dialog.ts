@@ -1,11 +1,13 @@
 /**
- * `<svc-connections-dialog>`: Direct connections of the open Group. The daemon's state is polled.
- * What the person is typing is kept apart from it, so that no answer changes it.
+ * `<svc-connections-dialog>`: connections of the open Group, of every kind. The daemon's state is
+ * polled. What the person is typing is kept apart from it, so that no answer changes it.
  */
 import { html, nothing, type PropertyValues } from "lit";
+import { accountStateWords } from "../../shared/account-words.ts";
 import { awaitsApproval, isPast, remedyForChange } from "../../shared/connection-words.ts";
 import { type InvitationClaims, invitationClaims } from "../../shared/direct-invitation.ts";
 import { shownName } from "../../shared/foreign-text.ts";
+import type { Connection } from "../../shared/operations/connect.ts";
 import type { DirectRelation } from "../../shared/operations/direct.ts";
 import { announce } from "../controls/announce.ts";
 import { failure, skeleton } from "../controls/controls.ts";
@@ -15,8 +17,10 @@ import { button } from "../controls/toolkit.ts";
 import { follow } from "../controls/view.ts";
 import type { Conversation } from "../feed/conversation.ts";
 import { type Host, HostError } from "../hosts/host.ts";
+import { AccountLink } from "./account-link.ts";
 import { connectionCard } from "./connection-card.ts";
 import { DirectConnections } from "./direct-connections.ts";
+import { instanceCard } from "./instance-card.ts";
 import { invitationShown, invitationToTake } from "./invitation.ts";
 import {
   isComplete,
@@ -60,6 +64,7 @@ class ConnectionsDialog extends DialogView {
   /** The connection or listener whose end is being confirmed. */
   declare ending: string | null;
   #connections!: DirectConnections;
+  #account!: AccountLink;
 
   constructor() {
     super();
@@ -70,7 +75,7 @@ class ConnectionsDialog extends DialogView {
     this.made = null;
     this.pasted = "";
     this.ending = null;
-    follow(this, () => [this.#connections, this.conversation?.group]);
+    follow(this, () => [this.#connections, this.#account, this.conversation?.group]);
   }
 
   override connectedCallback(): void {
@@ -80,8 +85,10 @@ class ConnectionsDialog extends DialogView {
       EVERY_MS,
       () => !document.hidden,
     );
+    this.#account = new AccountLink(this.host, EVERY_MS, () => !document.hidden);
     super.connectedCallback();
     this.#connections.open();
+    this.#account.open();
     void this.#connections.identify();
     if (this.first === "join") this.#go("join");
     else if (this.first === "invite") void this.#connections.refresh().then(() => this.#inviteFirst());
@@ -90,6 +97,7 @@ class ConnectionsDialog extends DialogView {
   override disconnectedCallback(): void {
     super.disconnectedCallback();
     this.#connections.close();
+    this.#account.close();
     void this.conversation.connections.refresh();
   }
 
@@ -151,12 +159,18 @@ class ConnectionsDialog extends DialogView {
     const status = this.#connections.status!;
     const { relations } = status;
     const sorted = [...relations].sort((one, other) => rank(one) - rank(other));
-    return html`<p class="hint">A connection lets <bdi>${shownName(this.#title)}</bdi> and one Group on another instance write to each other and see the names of each other’s Actors. It gives access to nothing else: no terminals, tools or history, and no files except those you send.</p>
+    return html`<p class="hint">A connection lets <bdi>${shownName(this.#title)}</bdi> and one Group on another instance write to each other and see the names of each other’s Actors. With your own account’s machines, all Groups can. It gives access to nothing else: no terminals, tools or history, and no files except those you send.</p>
       ${
-        sorted.length === 0
-          ? html`<p class="empty-connections">${icon("plug")} <span>No connections yet. Invite a Group on another machine, or accept an invitation you were given.</span></p>`
-          : html`<ul class="plain-list connection-list" aria-label="Connections">${sorted.map((relation) => this.#card(relation))}</ul>`
+        sorted.length + this.#account.connections.length === 0
+          ? html`<p class="empty-connections">${icon("plug")} <span>No connections yet. Invite a Group on another machine, accept an invitation you were given, or link your machines to one account.</span></p>`
+          : html`<ul class="plain-list connection-list" aria-label="Connections">${sorted.map((relation) => this.#card(relation))}${this.#account.connections.map((one) => this.#instance(one))}</ul>`
       }
+      <section class="dialog-section">
+        <div class="section-head">${this.embedded ? html`<h2>Your account</h2>` : html`<h3>Your account</h3>`}
+          ${button({ label: this.#account.shown?.state === "not_linked" ? "Link…" : "Show…", onClick: () => this.#openAccount() })}
+        </div>
+        ${this.#accountFacts()}
+      </section>
       <section class="dialog-section">
         <div class="section-head">${this.embedded ? html`<h2>Listener of this instance</h2>` : html`<h3>Listener of this instance</h3>`}
           <span class="buttons">
@@ -166,6 +180,30 @@ class ConnectionsDialog extends DialogView {
         </div>
         ${listenerFacts(status)} ${this.ending === LISTENER ? this.#turningOff() : nothing}
       </section>`;
+  }
+
+  #instance(connection: Connection) {
+    const origin = this.#account.shown?.account_origin ?? null;
+    return instanceCard(connection, origin === null ? null : () => this.host.openLink(origin));
+  }
+
+  #accountFacts() {
+    const { shown } = this.#account;
+    if (shown === null) return nothing;
+    const { state, account_label: label, error } = shown;
+    if (state === "not_linked" && error === null)
+      return html`<p class="hint">Not linked. With an account, your machines find each other without invitations.</p>`;
+    return html`<p class="hint">${sentenceCase(accountStateWords(state))}${label === null ? nothing : html` to <bdi>${shownName(label)}</bdi>`}.</p>
+      ${error === null ? nothing : html`<p class="connection-error">${icon("warning")}<span><bdi>${shownName(error)}</bdi></span></p>`}`;
+  }
+
+  /** In its own dialog, after this one has closed. */
+  #openAccount(): void {
+    const { parentElement } = this;
+    if (!this.embedded) this.close();
+    parentElement?.dispatchEvent(
+      new CustomEvent("open-dialog", { detail: { name: "account" }, bubbles: true }),
+    );
   }
 
   #turningOff() {
@@ -184,6 +222,7 @@ class ConnectionsDialog extends DialogView {
 
   #card(relation: DirectRelation) {
     return connectionCard(relation, {
+      connection: this.#connections.list.find(({ id }) => id === relation.id) ?? null,
       busy: this.busy,
       ending: this.ending === relation.id,
       approve: () => void this.#change("connect_direct_approve", relation.id, "Approved"),
@@ -387,6 +426,10 @@ class ConnectionsDialog extends DialogView {
       }
     });
   }
+}
+
+function sentenceCase(words: string): string {
+  return words.charAt(0).toUpperCase() + words.slice(1);
 }
 
 /** First what waits for this person, then live connections, then ended ones. */

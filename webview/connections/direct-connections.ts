@@ -1,4 +1,5 @@
 /** Direct connections of one Group as the daemon has them, polled while someone is looking. */
+import type { Connection } from "../../shared/operations/connect.ts";
 import type { ResultOf } from "../../shared/operations/registry.ts";
 import { Store } from "../controls/store.ts";
 import { type Host, HostError } from "../hosts/host.ts";
@@ -11,6 +12,8 @@ export class DirectConnections extends Store {
   readonly #everyMs: number;
   readonly #looking: () => boolean;
   status: DirectStatus | null = null;
+  /** What the daemon says of every connection of the Group, whatever its kind. */
+  list: readonly Connection[] = [];
   /** This instance's id; null until it is known. */
   instanceId: string | null = null;
   /** Why what is shown may be old. */
@@ -56,9 +59,16 @@ export class DirectConnections extends Store {
     this.#asked += 1;
     const turn = this.#asked;
     let status: DirectStatus | null = null;
+    let list: readonly Connection[] = this.list;
     let failure: string | null = null;
     try {
-      status = await this.#host.call("connect_direct_status", { group_id: this.#groupId });
+      const input = { group_id: this.#groupId };
+      const [direct, { connections }] = await Promise.all([
+        this.#host.call("connect_direct_status", input),
+        this.#host.call("connection_list", input),
+      ]);
+      status = direct;
+      list = connections;
     } catch (error) {
       failure = error instanceof HostError ? error.message : String(error);
     }
@@ -67,14 +77,16 @@ export class DirectConnections extends Store {
     this.#answered = turn;
     const before = this.#shown();
     if (status !== null) this.status = status;
+    this.list = list;
     this.failure = failure;
     if (!this.#closed && before !== this.#shown()) this.changed();
   }
 
   /** What another one has learnt in the meantime. */
-  take({ status }: DirectConnections): void {
-    if (status === this.status) return;
+  take({ status, list }: DirectConnections): void {
+    if (status === this.status && list === this.list) return;
     this.status = status;
+    this.list = list;
     this.changed();
   }
 
@@ -89,6 +101,7 @@ export class DirectConnections extends Store {
     const runtime = this.status?.runtime ?? null;
     return JSON.stringify([
       this.status === null ? null : { ...this.status, runtime: runtime && { ...runtime, checked_at: "" } },
+      this.list,
       this.failure,
     ]);
   }

@@ -2,13 +2,14 @@
  * Answers what other instances ask. It is closed by the way that their requests come, before that
  * way closes.
  */
+import type { peerOperations } from "../../../shared/operations/connect-peer.ts";
 import type { Chats } from "../../messaging/group-chat.ts";
 import type { Outbound } from "../../peers/outbound.ts";
 import { Receiver } from "../../peers/receiving/receiver.ts";
 import { ReceiverQuota } from "../../peers/receiving/receiver-quota.ts";
 import type { AdmittingReceiver } from "../../peers/transport.ts";
 import type { Given } from "../given.ts";
-import type { Service } from "../service.ts";
+import type { ServiceFor } from "../service.ts";
 import type { Groups } from "./groups.ts";
 
 export interface Receiving extends AdmittingReceiver {
@@ -24,7 +25,14 @@ type Parts = Pick<Given, "clock" | "log" | "home"> & {
   outbound: Outbound;
 };
 
-export function create({ clock, log, home, groups, messaging, outbound }: Parts): Service<Receiving> {
+export function create({
+  clock,
+  log,
+  home,
+  groups,
+  messaging,
+  outbound,
+}: Parts): ServiceFor<Receiving, typeof peerOperations> {
   const quota = new ReceiverQuota(clock);
   const receiver = new Receiver({
     clock,
@@ -41,6 +49,11 @@ export function create({ clock, log, home, groups, messaging, outbound }: Parts)
       admit: (proof, arrival) => receiver.admit(proof, arrival),
       allowance: (connectionId) => quota.left(connectionId),
       close: () => receiver.close(),
+    },
+    handlers: {
+      connect_peer_receive: async ({ group_id: groupId, envelope }) => ({
+        response: await receiver.receiveFor(groupId, envelope),
+      }),
     },
   };
 }

@@ -1,7 +1,7 @@
 /**
  * Which instances of the account this one has seen, and who joined since a person last looked
- * (`state/connect/instances.json`). Someone who got a device linked by a trick is seen here, however
- * long this instance was off in between.
+ * (`state/connect/instances.json`). Someone who got a device linked by a trick is seen here,
+ * however long this instance was off in between.
  */
 import * as z from "zod";
 import { type Clock, timestamp } from "../../../platform/clock.ts";

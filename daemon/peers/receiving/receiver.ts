@@ -10,10 +10,11 @@ import { errorFields, type Log } from "../../../platform/log.ts";
 import { Refusal } from "../../../shared/errors.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import { BlobBytes } from "../../../shared/wire/v1/blob-bytes.ts";
-import type {
-  ConnectPeerAuthorization,
-  ConnectPeerOperation,
-  ConnectPeerResponse,
+import {
+  type ConnectPeerAuthorization,
+  type ConnectPeerOperation,
+  type ConnectPeerResponse,
+  groupsOf,
 } from "../../../shared/wire/v1/peer.ts";
 import { responseStatement } from "../../../shared/wire/v1/signing.ts";
 import type { GroupRegistry } from "../../groups/registry.ts";
@@ -67,6 +68,18 @@ export class Receiver implements AdmittingReceiver {
    */
   receive(request: PeerRequest, arrival: PeerArrival): Promise<ConnectPeerResponse> {
     return this.#tracked(this.#receive(request, arrival));
+  }
+
+  /**
+   * As `receive`, for a request that came over the Web to another process. Throws invalid_args as
+   * well, when the operation isn't for the Group that the other process names.
+   */
+  async receiveFor(groupId: string, request: PeerRequest): Promise<ConnectPeerResponse> {
+    if (groupId !== (groupsOf(request.operation).target ?? "")) {
+      const specifics = "'group_id' isn't the operation's Group.";
+      throw new Refusal("invalid_args", { specifics, details: { field: "group_id" } });
+    }
+    return this.receive(request, { via: "web" });
   }
 
   /**

@@ -3,10 +3,12 @@
  */
 import assert from "node:assert/strict";
 import type { InstanceIdentity } from "../../../daemon/home/identity.ts";
+import { requestSeconds } from "../../../daemon/peers/account/account.ts";
 import { AccountClient } from "../../../daemon/peers/account/account-client.ts";
 import { AccountDirectory } from "../../../daemon/peers/account/account-directory.ts";
 import { AccountMembers } from "../../../daemon/peers/account/members.ts";
 import { Membership } from "../../../daemon/peers/account/membership.ts";
+import type { Files } from "../../../platform/files.ts";
 import type { HttpAsked, HttpClient, HttpOutcome } from "../../../platform/http/client.ts";
 import type { Log } from "../../../platform/log.ts";
 import { PRODUCT_VERSION } from "../../../shared/version.ts";
@@ -21,7 +23,7 @@ export type Answer = { status: number; body: unknown; headers?: Record<string, s
 
 export class DirectorySetting implements HttpClient {
   readonly clock: ManualClock;
-  readonly files = new SimulatedFiles();
+  readonly files: Files;
   readonly asked: (HttpAsked & { at: number })[] = [];
   /** What the service answers; the directory that fits if it is null. */
   answer: (() => Answer | Promise<Answer>) | null = null;
@@ -34,25 +36,36 @@ export class DirectorySetting implements HttpClient {
   directory!: AccountDirectory;
   members!: AccountMembers;
 
-  private constructor(clock: ManualClock, identity: InstanceIdentity) {
+  private constructor(files: Files, clock: ManualClock, identity: InstanceIdentity) {
+    this.files = files;
     this.clock = clock;
     this.identity = identity;
   }
 
   /** Linked as `device`, not started. */
   static async open({
+    files = new SimulatedFiles(),
     clock = new ManualClock(),
     identity,
     device = "dev_1",
   }: {
+    files?: Files;
     clock?: ManualClock;
     identity?: InstanceIdentity;
     device?: string;
   } = {}): Promise<DirectorySetting> {
-    const setting = new DirectorySetting(clock, identity ?? (await newIdentity()));
+    const setting = new DirectorySetting(files, clock, identity ?? (await newIdentity()));
     setting.files.mkdir("/secrets");
     setting.membership = await Membership.open(setting.files, "/secrets/membership.json");
     await setting.link(device);
+    await setting.reopen();
+    return setting;
+  }
+
+  /** What is on the disk, read and not started. */
+  static async found(files: Files, identity: InstanceIdentity): Promise<DirectorySetting> {
+    const setting = new DirectorySetting(files, new ManualClock(), identity);
+    setting.membership = await Membership.open(files, "/secrets/membership.json");
     await setting.reopen();
     return setting;
   }
@@ -73,7 +86,7 @@ export class DirectorySetting implements HttpClient {
       path: "/secrets/connect.json",
       identity: this.identity,
       membership: this.membership,
-      client: new AccountClient(this, 15, this.#abort.signal),
+      client: new AccountClient(this, requestSeconds(undefined), this.#abort.signal),
       members: this.members,
       publicOrigin: () => this.origin,
     });

@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { PRODUCT_VERSION } from "../../../shared/version.ts";
 import { verifies } from "../../requirements.ts";
+import { enumerateCrashes } from "../../simulation/crash.ts";
 import { until } from "../../support/until.ts";
 import { newIdentity } from "../receiver-setting.ts";
 import { type Answer, DirectorySetting } from "./directory-setting.ts";
@@ -14,10 +15,11 @@ describe("the account's directory", () => {
   afterEach(() => setting.directory.close());
 
   it("is asked for every minute, and after failures later and later", async () => {
-    verifies("LIM-005", "LIM-006", "SNAP-018", "SNAP-030", "VER-001", "DIR-065", "DIR-066");
+    verifies("LIM-005", "LIM-006", "LIM-007", "SNAP-018", "SNAP-030", "VER-001", "DIR-065", "DIR-066");
     await setting.started();
     const [first] = setting.asked;
     assert.equal(first?.headers["svc-membership-version"], "1");
+    assert.equal(first.milliseconds, 15_000);
     assert.equal(first?.headers["svc-client-version"], PRODUCT_VERSION);
     assert.equal(await setting.untilAsked(), 60);
     setting.answer = () => "down";
@@ -51,7 +53,7 @@ describe("the account's directory", () => {
   });
 
   it("is cleared by a definite refusal, with the account's label where the device is unknown", async () => {
-    verifies("SNAP-019", "SNAP-029");
+    verifies("SNAP-019", "SNAP-029", "ERR-014");
     for (const [status, code, label] of [
       [401, "account_logged_out", null],
       [403, "device_disabled", null],
@@ -68,13 +70,15 @@ describe("the account's directory", () => {
       await setting.directory.refresh();
       assert.equal(setting.directory.snapshot?.directory, null);
       assert.equal(setting.directory.snapshot?.error_code, code);
+      assert.notEqual(setting.directory.snapshot.error_message, null);
       assert.equal(setting.membership.value.account_label, label, code);
     }
   });
 
   it("takes no answer for an earlier binding, nor one after the end", async () => {
-    verifies("SNAP-021", "SNAP-022", "LIM-004");
+    verifies("SNAP-021", "SNAP-022", "LIM-004", "ID-006");
     await setting.started();
+    const instance = setting.directory.snapshot?.instance_id;
     let give: (answer: Answer) => void = () => {};
     setting.answer = () =>
       new Promise((resolve) => {
@@ -88,6 +92,7 @@ describe("the account's directory", () => {
     await setting.link("dev_2");
     give({ status: 200, body: old });
     await until("the new binding's", () => setting.directory.current?.device_id === "dev_2");
+    assert.equal(setting.directory.snapshot?.instance_id, instance);
 
     setting.answer = () =>
       new Promise((resolve) => {
@@ -120,6 +125,34 @@ describe("the account's directory", () => {
       assert.notEqual(setting.directory.snapshot?.error_code, null, JSON.stringify(body));
     }
     assert.equal(setting.directory.current, null);
+  });
+
+  it("is whole in its file after a crash at any point", async () => {
+    verifies("SNAP-003");
+    const identity = await newIdentity();
+    const other = await newIdentity();
+    const { points, violations } = await enumerateCrashes({
+      begin: () => ({ confirmed: false }),
+      async run(files, witness) {
+        const story = await DirectorySetting.open({ files, identity });
+        await story.started();
+        witness.confirmed = true;
+        story.others = [story.entry("dev_2", other)];
+        await story.directory.refresh();
+        await story.directory.close();
+      },
+      async check(files, witness) {
+        if (files.stat("/secrets") === null) return;
+        const { membership, directory, members } = await DirectorySetting.found(files, identity);
+        assert.equal(directory.trouble, null);
+        assert.equal(members.problem, null);
+        if (!witness.confirmed) return;
+        assert.ok(membership.binding);
+        assert.notEqual(directory.snapshot, null);
+      },
+    });
+    assert.deepEqual(violations, []);
+    assert.ok(points > 10, String(points));
   });
 
   it("says who joined since a person last looked, also after it was off", async () => {

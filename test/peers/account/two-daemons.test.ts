@@ -3,10 +3,17 @@
  * authority.
  */
 import assert from "node:assert/strict";
-import { createHash, randomBytes } from "node:crypto";
-import { readFileSync, statSync, writeFileSync } from "node:fs";
+import { createHash, randomBytes, randomUUID } from "node:crypto";
+import { existsSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { join } from "node:path";
+import { InstanceIdentity } from "../../../daemon/home/identity.ts";
+import { operationDigest } from "../../../daemon/peers/wire/digests.ts";
+import { signStatement, verifyStatement } from "../../../daemon/peers/wire/statements.ts";
+import { VerifyingKey } from "../../../platform/keys.ts";
+import { RealFiles } from "../../../platform/real-files.ts";
+import type { ConnectPeerOperation } from "../../../shared/wire/v1/peer.ts";
+import { requestStatement, responseStatement } from "../../../shared/wire/v1/signing.ts";
 import { FailingProxy } from "../../account/failing-proxy.ts";
 import { type TestBrowser, TestService } from "../../account/service.ts";
 import { verifies } from "../../requirements.ts";
@@ -129,7 +136,7 @@ describe("two daemons linked to one account", function () {
   });
 
   it("take the account's label as it is now, and a new name although the directory fails", async () => {
-    verifies("SNAP-008", "DIR-071");
+    verifies("SNAP-008", "SNAP-009", "DIR-071");
     const { db } = service.store;
     await db.updateTable("members").set({ name: "Ann and Bob" }).execute();
     await renamed(one, "First machine");
@@ -161,6 +168,128 @@ describe("two daemons linked to one account", function () {
     const lead = one.daemon.actorClient(one.tokenFile);
     const refused = await lead.call("connect_status", {});
     assert.equal(!refused.ok && refused.error.code, "permission_denied");
+  });
+
+  it("are listed as connections with state, since when and last contact; reading asks nobody", async () => {
+    verifies("SNAP-004", "SNAP-007", "SNAP-027", "SNAP-028");
+    const [connection] = (await one.client.result("connection_list", {})).connections;
+    assert.equal(connection?.kind, "account");
+    assert.equal(connection.group_id, null);
+    assert.equal(connection.remote?.instance_id, two.instance_id);
+    assert.equal(connection.state, "reached");
+    assert.ok(Date.parse(connection.last_contact_at ?? "") <= Date.now());
+    assert.ok(Date.parse(connection.since ?? "") <= Date.parse(connection.last_contact_at ?? ""));
+    assert.notEqual(connection.account_contact_at, null);
+
+    const key = join(one.daemon.home, "group_bridge_identity_key.yaml");
+    renameSync(key, `${key}.away`);
+    const before = proxy.passed.length;
+    const status = await one.client.result("connect_status", {});
+    await one.client.result("account_show", {});
+    await one.client.result("connection_list", {});
+    await one.client.result("connect_catalog", { group_id: one.group_id });
+    assert.equal(existsSync(key), false);
+    renameSync(`${key}.away`, key);
+    // A refresh that was due anyway registers; a reader would ask once for each call.
+    assert.ok(proxy.passed.length <= before + 2, String(proxy.passed.length - before));
+    assert.deepEqual(Object.keys(status).sort(), ["account_label", "connect", "group_connections"]);
+    const stored = JSON.parse(
+      readFileSync(join(one.daemon.home, "secrets", "connect.json"), "utf8"),
+    ) as object;
+    for (const name of [
+      "account_origin",
+      "device_id",
+      "instance_id",
+      "directory",
+      "checked_at",
+      "error_code",
+      "error_message",
+    ]) {
+      assert.ok(name in stored, name);
+      assert.ok(name in status.connect!, name);
+    }
+  });
+
+  it("answer a request that another Web backend hands over only if it is authentic and for its Group", async () => {
+    verifies("PEER-027", "PEER-028", "PEER-029", "PEER-030");
+    const asker = InstanceIdentity.read(
+      new RealFiles(),
+      join(two.daemon.home, "group_bridge_identity_key.yaml"),
+    );
+    assert.ok(asker);
+    const { connect } = await two.client.result("connect_status", {});
+    const entry = (id: string) => connect!.directory!.instances.find((one) => one.instance_id === id)!;
+    const operation: ConnectPeerOperation = {
+      op: "catalog",
+      source_group_id: two.group_id,
+      target_group_id: one.group_id,
+      after: null,
+    };
+    const signed = async (of: ConnectPeerOperation) =>
+      signStatement(requestStatement, asker, {
+        account_origin: connect!.account_origin,
+        account_id: connect!.directory!.account_id,
+        source_instance_id: two.instance_id,
+        source_device_id: entry(two.instance_id).device_id,
+        target_instance_id: one.instance_id,
+        target_device_id: entry(one.instance_id).device_id,
+        request_id: randomUUID(),
+        issued_at: new Date().toISOString(),
+        expires_at: new Date(Date.now() + 50_000).toISOString(),
+        operation_sha256: await operationDigest(of),
+      });
+    const hand = (groupId: string, proof: Awaited<ReturnType<typeof signed>>, asked = operation) =>
+      one.client.call("connect_peer_receive", { group_id: groupId, envelope: { proof, operation: asked } });
+    const answer = await hand(one.group_id, await signed(operation));
+    assert.ok(answer.ok, JSON.stringify(answer));
+    const { response } = answer.result;
+    assert.ok(response.result.ok);
+    const here = VerifyingKey.admit(entry(one.instance_id).public_key);
+    assert.ok(verifyStatement(responseStatement, here, response));
+
+    const code = async (asked: ReturnType<typeof hand>) => {
+      const refused = await asked;
+      return refused.ok ? "ok" : refused.error.code;
+    };
+    assert.equal(await code(hand("g_000000000000", await signed(operation))), "invalid_args");
+    const forged = { ...(await signed(operation)), request_id: randomUUID() };
+    assert.equal(await code(hand(one.group_id, forged)), "connect_peer_denied");
+    const altered = { ...operation, after: "g_0" };
+    assert.equal(await code(hand(one.group_id, await signed(operation), altered)), "connect_peer_denied");
+    const elsewhere = { ...operation, target_group_id: "g_000000000000" };
+    const missing = await hand("g_000000000000", await signed(elsewhere), elsewhere);
+    assert.ok(missing.ok && !missing.result.response.result.ok);
+    const lead = one.daemon.actorClient(one.tokenFile);
+    const actor = await lead.call("connect_peer_receive", {
+      group_id: one.group_id,
+      envelope: { proof: await signed(operation), operation },
+    });
+    assert.equal(!actor.ok && actor.error.code, "permission_denied");
+  });
+
+  it("keep working here while the account service is silent, and turn on no route", async () => {
+    verifies("LIM-008", "ID-010", "ID-011", "ID-012");
+    proxy.silent.add("/v1/device/name");
+    const renaming = one.client.call("connect_rename", { by: "user", display_name: "Nobody answers" });
+    await until("the silence", () =>
+      Promise.resolve(proxy.passed.some(({ body }) => body.includes("Nobody answers"))),
+    );
+    const { event } = await one.client.result("send", { group_id: one.group_id, text: "Here", to: ["lead"] });
+    assert.equal(event.kind, "chat.message");
+    await one.client.result("group_create", { title: "Made meanwhile" });
+    proxy.silent.clear();
+    proxy.drop();
+    assert.equal((await renaming).ok, false);
+
+    const { remote_access: set } = await one.client.result("remote_access_show", {});
+    await one.client.result("remote_access_set", { origin: null });
+    await renamed(one, "First machine");
+    const { connect } = await one.client.result("connect_status", {});
+    const own = connect?.directory?.instances.find(({ instance_id }) => instance_id === one.instance_id);
+    assert.equal(own?.public_origin, null);
+    assert.equal((await one.client.result("remote_access_show", {})).remote_access.enabled, false);
+    await one.client.result("remote_access_set", { origin: set.origin });
+    await renamed(one, "First machine");
   });
 
   it("stop when one of them is retired", async () => {

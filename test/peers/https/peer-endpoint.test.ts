@@ -440,7 +440,7 @@ describe("the peer endpoint", () => {
   });
 
   it("proves its identity to anyone for 30 seconds, and only for a nonce", async () => {
-    verifies("PROOF-003");
+    verifies("PROOF-003", "WEB-010", "WEB-011");
     const { target, web } = here;
     const ask = (query: string) => web.send("GET", `${API_PREFIX}/connect/identity${query}`);
     const nonce = randomUUID();

@@ -1,5 +1,6 @@
-/** A Group's Direct connections in a tab of an editor: invitation, words, approval, state. */
+/** A Group's connections in a tab of an editor: invitation, words, approval, state. */
 import "./direct.css";
+import "../../connections/account-dialog.ts";
 import "../../connections/connections-dialog.ts";
 import { html, render } from "lit";
 import type { Shown } from "../../../shared/webview-protocol.ts";
@@ -35,6 +36,10 @@ function show(host: VsCodeHost, { group_id: groupId, page }: Pick<Shown, "group_
 async function begin(): Promise<void> {
   render(skeleton(4, "list"), root);
   const { host, welcome } = await openInEditor((shown) => show(host, shown));
+  // Only the account has a dialog of its own here.
+  root.addEventListener("open-dialog", () => {
+    document.body.append(Object.assign(document.createElement("svc-account-dialog"), { host }));
+  });
   const kept = host.recall("group");
   if (welcome.shown !== null) show(host, welcome.shown);
   else if (typeof kept === "string") show(host, { group_id: kept, page: "list" });

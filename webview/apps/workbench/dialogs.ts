@@ -3,6 +3,7 @@ import { HostError } from "../../hosts/host.ts";
 
 const DIALOGS: Readonly<Record<string, () => Promise<unknown>>> = {
   "create-group": () => import("../../groups/create-group-dialog.ts"),
+  account: () => import("../../connections/account-dialog.ts"),
   connections: () => import("../../connections/connections-dialog.ts"),
   "group-settings": () => import("../../groups/group-settings-dialog.ts"),
   "add-actor": () => import("../../actors/actor-dialog.ts"),

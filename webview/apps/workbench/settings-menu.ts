@@ -28,6 +28,7 @@ class SettingsMenuElement extends View {
     const items: MenuItem[] = [];
     if (this.administrator) {
       items.push(
+        { label: "Account…", icon: "account", onSelect: dialog("account") },
         { label: "Access tokens…", icon: "key", onSelect: dialog("tokens") },
         { label: "Health…", icon: "heart", onSelect: dialog("health") },
       );

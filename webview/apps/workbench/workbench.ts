@@ -7,6 +7,7 @@ import "../../composer/composer.ts";
 import "../../feed/feed.ts";
 import "../../groups/group-header.ts";
 import "../../groups/groups-column.ts";
+import "../../connections/joined-banner.ts";
 import "../../controls/menu.ts";
 import "../../feed/message.ts";
 import "./offline-banner.ts";
@@ -20,6 +21,7 @@ import type { ActorOperation } from "../../actors/actors-panel.ts";
 import { isMissing, startProblem } from "../../actors/start-problem.ts";
 import type { ComposerElement } from "../../composer/composer.ts";
 import { DraftMarks } from "../../composer/draft-marks.ts";
+import { AccountLink } from "../../connections/account-link.ts";
 import { announce } from "../../controls/announce.ts";
 import { failure } from "../../controls/controls.ts";
 import { copy } from "../../controls/copy.ts";
@@ -43,6 +45,8 @@ import { Navigation } from "./navigation.ts";
 
 /** How often a visible window without the focus checks for text that another one wrote. */
 const LOOK_EVERY_MS = 3000;
+/** How often a visible window checks who joined the account. */
+const ACCOUNT_EVERY_MS = 15_000;
 
 /** Events of the elements and dialogs below, each with its data. */
 interface Heard {
@@ -99,6 +103,7 @@ class WorkbenchElement extends View {
   #groups!: GroupsStore;
   #layout!: Layout;
   #drafts!: DraftMarks;
+  #account!: AccountLink;
   /** A Group that was just created. The list may not have it yet. */
   #expected: string | null = null;
   #navigation!: Navigation;
@@ -139,7 +144,13 @@ class WorkbenchElement extends View {
     recallScreenReader(this.host);
     this.#layout = new Layout(this.host, innerWidth);
     this.#groups.subscribe(() => this.#onGroups());
+    this.#account = new AccountLink(
+      this.host,
+      ACCOUNT_EVERY_MS,
+      () => document.visibilityState === "visible",
+    );
     super.connectedCallback();
+    if (this.#administrator) this.#account.open();
     this.#groups.open();
     const last = this.host.recall("group");
     this.#navigation = new Navigation(this.host.addresses, (address, left) => this.#show(address, left));
@@ -151,6 +162,7 @@ class WorkbenchElement extends View {
     const returned = (): void => {
       this.#polling.look();
       this.conversation?.returned();
+      if (this.#administrator) void this.#account.refresh();
     };
     addEventListener("resize", () => this.#layout.resize(innerWidth), { signal });
     addEventListener("focus", returned, { signal });
@@ -181,6 +193,7 @@ class WorkbenchElement extends View {
     this.#polling.close();
     this.conversation?.close();
     this.#groups.close();
+    this.#account.close();
   }
 
   #hear(signal: AbortSignal): void {
@@ -196,7 +209,10 @@ class WorkbenchElement extends View {
       this.#close();
       this.#groups.forget(groupId);
     });
-    on("dialog-closed", () => void this.#keepFocus());
+    on("dialog-closed", () => {
+      void this.#keepFocus();
+      if (this.#administrator) void this.#account.refresh();
+    });
     on("group-reset", (groupId) => {
       this.#close();
       this.#open(groupId);
@@ -347,6 +363,7 @@ class WorkbenchElement extends View {
     const { breadth, page } = this.#layout;
     return html`<div class="workbench ${breadth} ${this.stale ? "stale" : ""}" data-page=${page}>
       <svc-offline .host=${this.host}></svc-offline>
+      <svc-joined .account=${this.#account}></svc-joined>
       <div class="columns-of-workbench">${breadth === "wide" ? this.#wide() : breadth === "medium" ? this.#medium() : this.#narrow()}</div>
       ${
         breadth !== "narrow" || (this.#onTerminals && this.conversation?.terminals.full === true)
