@@ -84,13 +84,22 @@ const { values: flags } = parseArgs({
   },
 });
 
-const chosen = measurements.filter(({ figures }) => figures.some((name) => name.includes(flags.only)));
+const isQuick = flags.short && flags.only === "";
+const chosen = measurements.filter(
+  ({ figures, needsEditor }) =>
+    figures.some((name) => name.includes(flags.only)) && !(isQuick && needsEditor === true),
+);
 if (chosen.length === 0) {
   const names = measurements.flatMap(({ figures }) => figures);
   console.error(`No figure's name contains '${flags.only}'. There are:\n  ${names.join("\n  ")}`);
   process.exit(2);
 }
-requireCommands({ cc: "gcc", openssl: "openssl", "redis-server": "redis-server" });
+requireCommands({
+  cc: "gcc",
+  openssl: "openssl",
+  "redis-server": "redis-server",
+  ...(chosen.some(({ needsEditor }) => needsEditor) ? { chromium: "chromium" } : {}),
+});
 
 const machine = describeMachine(await redisVersion());
 const figures: Figure[] = [];

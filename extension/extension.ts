@@ -1,9 +1,11 @@
 /** What the editor calls. `activate` only registers; everything else begins after it. */
+import { join } from "node:path";
 import * as vscode from "vscode";
 import { resolveHome } from "../client/paths.ts";
 import { registerCommands } from "./commands.ts";
 import { CONTEXT } from "./contributions/contribution.ts";
 import { VIEWS } from "./contributions/views.ts";
+import { Claims } from "./daemon/claims.ts";
 import { Instance } from "./daemon/instance.ts";
 import { DaemonLink } from "./daemon/link.ts";
 import { registerProblems } from "./editor/problems.ts";
@@ -11,6 +13,7 @@ import { openFolders } from "./folders.ts";
 import { registerLinks } from "./links.ts";
 import { notifyWaiting } from "./notifications.ts";
 import type { Parts } from "./parts.ts";
+import { noticeVersions } from "./version-notice.ts";
 import { ConnectionsTree } from "./views/connections-tree.ts";
 import { GroupsTree } from "./views/groups-tree.ts";
 import { NeedsYou } from "./views/needs-you.ts";
@@ -18,13 +21,13 @@ import { createStatusItem } from "./views/status-item.ts";
 import { Webviews } from "./webviews/webviews.ts";
 
 export function activate(context: vscode.ExtensionContext): void {
-  const named = vscode.workspace.getConfiguration("svc").get<string>("home", "");
-  const home = named === "" ? resolveHome(process.env) : resolveHome({ SVC_HOME: named });
+  const home = chosenHome();
   const link = new DaemonLink(home);
   const instance = new Instance({ call: (name, input) => link.client.result(name, input) });
   const groupsTree = new GroupsTree(VIEWS.groups.id, instance, openFolders);
   const webviews = new Webviews(context, link.window);
-  const parts: Parts = { context, link, instance, groupsTree, webviews };
+  const claims = new Claims(join(context.globalStorageUri.fsPath, "notified"));
+  const parts: Parts = { context, link, instance, claims, groupsTree, webviews };
   link.on("state", () => {
     if (link.state !== "online") instance.clear();
     void setContext(parts);
@@ -40,10 +43,28 @@ export function activate(context: vscode.ExtensionContext): void {
     registerLinks(),
     registerProblems(),
     vscode.workspace.onDidChangeWorkspaceFolders(() => groupsTree.refresh()),
+    vscode.workspace.onDidChangeConfiguration((change) => {
+      if (change.affectsConfiguration("svc.home") && chosenHome() !== home) void offerReload();
+    }),
     { dispose: () => link.close() },
   );
   notifyWaiting(parts);
+  noticeVersions(parts);
   setImmediate(() => link.open(instance));
+}
+
+/** The Home that the settings name, as far as this workspace may name one. */
+function chosenHome(): string {
+  const named = vscode.workspace.getConfiguration("svc").get<string>("home", "");
+  return named === "" ? resolveHome(process.env) : resolveHome({ SVC_HOME: named });
+}
+
+/** A window has one Home from its start to its end. */
+async function offerReload(): Promise<void> {
+  const reload = "Reload the Window";
+  const said = "The setting svc.home has changed. It takes effect when the window is loaded again.";
+  if ((await vscode.window.showInformationMessage(said, reload)) === reload)
+    await vscode.commands.executeCommand("workbench.action.reloadWindow");
 }
 
 async function setContext({ link, instance }: Parts): Promise<void> {

@@ -1,11 +1,9 @@
 /** Says once per person, in one window, that an Actor begins to wait for them. */
-import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import * as vscode from "vscode";
 import { joinedSentence } from "../shared/account-words.ts";
 import { actorName, actorWords } from "../shared/actor-words.ts";
 import { commandId } from "./contributions/commands.ts";
-import { Claims } from "./daemon/claims.ts";
 import { keyOf, remedyOf, type Waiting, waitingItems } from "./daemon/waiting.ts";
 import type { Parts } from "./parts.ts";
 import { plain } from "./plain.ts";
@@ -17,8 +15,7 @@ type WaitingJoined = Extract<Waiting, { kind: "joined" }>;
 type WaitingActor = Extract<Waiting, { kind: "actor" }>;
 
 /** Begins to notify about what starts to wait from now on. */
-export function notifyWaiting({ context, link, instance }: Parts): void {
-  const claims = new Claims(join(context.globalStorageUri.fsPath, "notified"));
+export function notifyWaiting({ claims, link, instance }: Parts): void {
   /** Null until the first complete view: what waited before is in the badge. */
   let known: Set<string> | null = null;
 

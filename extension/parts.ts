@@ -1,4 +1,5 @@
 import type { ExtensionContext } from "vscode";
+import type { Claims } from "./daemon/claims.ts";
 import type { Instance } from "./daemon/instance.ts";
 import type { DaemonLink } from "./daemon/link.ts";
 import type { GroupsTree } from "./views/groups-tree.ts";
@@ -9,6 +10,8 @@ export interface Parts {
   context: ExtensionContext;
   link: DaemonLink;
   instance: Instance;
+  /** What one of several windows does. */
+  claims: Claims;
   groupsTree: GroupsTree;
   webviews: Webviews;
 }

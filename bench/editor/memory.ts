@@ -97,6 +97,7 @@ async function send(owner: DaemonClient, groupId: string, count: number): Promis
 
 export const memory: Measurement = {
   figures: [HOST, PAGE],
+  needsEditor: true,
   async run({ short }) {
     pack();
     const browser = await launchBrowser();

@@ -39,6 +39,7 @@ export function pack(): void {
 
 export const packages: Measurement = {
   figures: SIZES.map(({ name }) => name),
+  needsEditor: true,
   async run() {
     pack();
     return SIZES.map(({ name, file, unit, bytes, goal, floor }) =>

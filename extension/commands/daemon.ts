@@ -4,8 +4,10 @@ import { join } from "node:path";
 import * as vscode from "vscode";
 import { homePaths } from "../../client/paths.ts";
 import { actorName, hasTerminal } from "../../shared/actor-words.ts";
+import { PRODUCT_VERSION } from "../../shared/version.ts";
 import { findProgram, type Program } from "../daemon/program.ts";
 import { startDaemon, stopDaemon } from "../daemon/starting.ts";
+import { compareVersions } from "../daemon/versions.ts";
 import type { Parts } from "../parts.ts";
 import { plain } from "../plain.ts";
 import { type Handlers, needDaemon, needTrust, Over } from "./handling.ts";
@@ -25,18 +27,22 @@ function withProgress<Result>(title: string, work: () => Promise<Result>): Thena
   return vscode.window.withProgress({ location: vscode.ProgressLocation.Notification, title }, work);
 }
 
-/** Names of the Actors whose processes end with the daemon. */
-function runningActors({ instance }: Parts): string[] {
-  return instance.groups.flatMap(({ actors }) =>
-    (actors ?? [])
-      .filter((actor) => hasTerminal(actor) && !["stopped", "failed"].includes(actor.presence.state))
-      .map((actor) => plain(actorName(actor))),
-  );
+/** Names of the Actors whose processes end with the daemon, as it says now. */
+async function runningActors({ link: { client } }: Parts): Promise<string[]> {
+  const { groups } = await client.result("group_list", {});
+  const names: string[] = [];
+  for (const { group_id, title } of groups) {
+    const { actors } = await client.result("actor_list", { group_id });
+    for (const actor of actors)
+      if (hasTerminal(actor) && !["stopped", "failed"].includes(actor.presence.state))
+        names.push(plain(`${actorName(actor)} in ${title}`));
+  }
+  return names;
 }
 
 /** Asks before running agents end. Throws Over. */
 async function confirmEnd(parts: Parts, action: string): Promise<void> {
-  const running = runningActors(parts);
+  const running = await runningActors(parts);
   if (running.length === 0) return;
   const detail = `These agents run in the daemon's terminals and will end: ${running.join(", ")}. Their conversations continue when you start them again.`;
   if ((await vscode.window.showWarningMessage(`${action}?`, { modal: true, detail }, action)) !== action)
@@ -50,6 +56,19 @@ async function start(parts: Parts): Promise<boolean> {
   return true;
 }
 
+/** Stops the daemon if the person agrees, and starts it again. Throws Over. */
+async function restart(parts: Parts, action: string): Promise<void> {
+  const { link } = parts;
+  needTrust();
+  if (link.state === "online") {
+    // Found first: a daemon that can't be started again isn't stopped.
+    await program(parts);
+    await confirmEnd(parts, action);
+    await withProgress("Stopping svc's daemon…", () => stopDaemon(link));
+  }
+  await start(parts);
+}
+
 export function daemonCommands(parts: Parts) {
   const { link, instance } = parts;
   return {
@@ -60,15 +79,14 @@ export function daemonCommands(parts: Parts) {
       await confirmEnd(parts, "Stop the Daemon");
       await withProgress("Stopping svc's daemon…", () => stopDaemon(link));
     },
-    async restartDaemon() {
-      needTrust();
-      if (link.state === "online") {
-        // Found first: a daemon that can't be started again isn't stopped.
-        await program(parts);
-        await confirmEnd(parts, "Restart the Daemon");
-        await withProgress("Stopping svc's daemon…", () => stopDaemon(link));
-      }
-      await start(parts);
+    restartDaemon: () => restart(parts, "Restart the Daemon"),
+    async upgradeDaemon() {
+      await restart(parts, "Restart to Upgrade");
+      const { version } = link.status ?? {};
+      if (version !== undefined && compareVersions(version, PRODUCT_VERSION) < 0)
+        throw new Error(
+          `The daemon is still version ${version}, because the svc program on this machine is. Update that program.`,
+        );
     },
     async showLog() {
       const path = homePaths(link.home).daemon.log;

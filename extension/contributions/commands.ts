@@ -14,6 +14,7 @@ const commands = {
   startDaemon: { title: "Start the Daemon", icon: "play" },
   stopDaemon: { title: "Stop the Daemon", enablement: ONLINE },
   restartDaemon: { title: "Restart the Daemon", icon: "debug-restart" },
+  upgradeDaemon: { title: "Restart the Daemon to Upgrade It", enablement: ONLINE },
   showLog: { title: "Show the Daemon's Log" },
   refresh: { title: "Refresh", icon: "refresh" },
   attachFolder: { title: "Attach a Folder", icon: "add", enablement: ONLINE },

@@ -1,5 +1,6 @@
 /** What the extension knows and decides without the editor. */
 import assert from "node:assert/strict";
+import { execFileSync } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync, utimesSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -8,6 +9,7 @@ import { Instance } from "../../extension/daemon/instance.ts";
 import { DaemonLink } from "../../extension/daemon/link.ts";
 import { findProgram } from "../../extension/daemon/program.ts";
 import { startDaemon, stopDaemon } from "../../extension/daemon/starting.ts";
+import { compareVersions } from "../../extension/daemon/versions.ts";
 import { waitingItems } from "../../extension/daemon/waiting.ts";
 import { problemText, quotation } from "../../extension/editor/quotation.ts";
 import { plain } from "../../extension/plain.ts";
@@ -72,6 +74,50 @@ describe("a window's view of the daemon", function () {
     await assert.rejects(findProgram({ ...places, setting: join(folder, "none") }), /svc\.command/);
     await assert.rejects(findProgram({ ...places, setting: "svc" }), /svc\.command/);
     assert.equal(await findProgram({ ...places, setting: "", environment: { PATH: folder } }), null);
+  });
+
+  it("runs the bundled daemon with the editor's own runtime where there is no Node", async () => {
+    const alone = join(folder, "alone");
+    const other = new DaemonLink(alone);
+    const none = () => {};
+    other.open({ restart: none, group: none, gone: none, actors: none });
+    try {
+      const environment = { ...places.environment, PATH: folder, VSCODE_PID: "1", ELECTRON_NO_ASAR: "1" };
+      const program = await findProgram({
+        ...places,
+        setting: "",
+        bundled: join(DIST, "svc.cjs"),
+        environment,
+      });
+      assert.equal(program?.source, "bundled");
+      assert.equal(program.command, process.execPath);
+      assert.deepEqual(
+        Object.keys(program.environment).filter((name) => /^(?:VSCODE|ELECTRON)_/.test(name)),
+        ["ELECTRON_RUN_AS_NODE"],
+      );
+      await startDaemon(other, program);
+      const { group_id } = await other.client.result("group_create", { title: "shop" });
+      await other.client.result("actor_add", { group_id, actor_id: "coder", runtime: "codex" });
+      const { mcpServers } = await other.client.result("actor_mcp_config", { group_id, actor_id: "coder" });
+      // Whoever starts it, with whatever environment, starts Node and no editor.
+      assert.deepEqual(
+        [mcpServers.svc.command, ...mcpServers.svc.args.slice(0, 2)],
+        ["/usr/bin/env", "ELECTRON_RUN_AS_NODE=1", process.execPath],
+      );
+      const { command, args } = mcpServers.svc;
+      const said = execFileSync(command, [...args.slice(0, -1), "--version"], { env: {}, encoding: "utf8" });
+      assert.ok(said.includes(PRODUCT_VERSION), said);
+    } finally {
+      if (other.status !== null) await stopDaemon(other);
+      other.close();
+    }
+  });
+
+  it("tells an older daemon from a newer one", () => {
+    assert.ok(compareVersions("0.4.9", "0.5.0") < 0);
+    assert.ok(compareVersions("0.10.0", "0.9.9") > 0);
+    assert.ok(compareVersions("1.0.0", "0.9.9") > 0);
+    assert.equal(compareVersions("0.5.0-rc.1", "0.5.0"), 0);
   });
 
   it("does once what several windows could do", () => {
