@@ -206,6 +206,8 @@ async function buildExtension() {
       bundle: true,
       platform: "node",
       target: "node20.19",
+      // The UMD file of jsonc-parser names its parts in a way that no bundler follows.
+      mainFields: ["module", "main"],
       format: "cjs",
       minify: true,
       keepNames: true,

@@ -22,11 +22,12 @@ export const NODE_BUNDLES = [
 
 /**
  * Bundles of the extension: a CommonJS file each, which the editor's extension host loads.
- * `websocket` is loaded when the first terminal is opened.
+ * `websocket` is loaded when the first terminal is opened, `agents` when an agent is connected.
  */
 export const EXTENSION_BUNDLES = [
   { name: "extension", entry: "extension/extension.ts", budget: 200 * KiB },
   { name: "websocket", entry: "client/web-socket.ts", budget: 77 * KiB },
+  { name: "agents", entry: "extension/agents/config-text.ts", budget: 66 * KiB },
 ];
 
 /** The most bytes of a VSIX without and with the daemon. */

@@ -2,6 +2,7 @@
 import { join } from "node:path";
 import * as vscode from "vscode";
 import { resolveHome } from "../client/paths.ts";
+import { registerDefinitions } from "./agents/definitions.ts";
 import { registerCommands } from "./commands.ts";
 import { CONTEXT } from "./contributions/contribution.ts";
 import { VIEWS } from "./contributions/views.ts";
@@ -40,6 +41,7 @@ export function activate(context: vscode.ExtensionContext): void {
     createStatusItem(link, instance),
     ...registerCommands(parts),
     webviews,
+    ...registerDefinitions(parts),
     registerLinks(),
     registerProblems(),
     vscode.workspace.onDidChangeWorkspaceFolders(() => groupsTree.refresh()),

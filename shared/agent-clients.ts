@@ -8,13 +8,14 @@ import type { Runtime } from "./model.ts";
 import { shellWords, tomlString } from "./quoting.ts";
 
 /** What an entry consists of, in JSON and in TOML. */
-export type EntryValue = string | boolean | readonly string[];
+export type EntryValue = string | boolean | readonly string[] | Readonly<Record<string, string>>;
 export type Entry = Readonly<Record<string, EntryValue>>;
 
 /** How the MCP server is started. */
 export interface ServerCommand {
   command: string;
   args: readonly string[];
+  env?: Readonly<Record<string, string>>;
 }
 
 export interface AgentClient {
@@ -28,6 +29,8 @@ export interface AgentClient {
   owner: "project" | "person";
   /** Below the project's folder, or below the person's. */
   path: string;
+  /** Names the folder of a person's configuration instead of the usual one. */
+  variable?: string;
   format: "json" | "toml";
   /** Where in the file the entry belongs. */
   keys: readonly string[];
@@ -40,7 +43,11 @@ export interface AgentClient {
   next: string;
 }
 
-const plain = ({ command, args }: ServerCommand): Entry => ({ command, args });
+const plain = ({ command, args, env }: ServerCommand): Entry => ({
+  command,
+  args,
+  ...(env === undefined ? {} : { env }),
+});
 
 const clients = [
   {
@@ -63,6 +70,7 @@ const clients = [
     actorId: "codex",
     owner: "person",
     path: ".codex/config.toml",
+    variable: "CODEX_HOME",
     format: "toml",
     keys: ["mcp_servers", "svc"],
     entry: plain,
@@ -137,6 +145,23 @@ const clients = [
 
 export const AGENT_CLIENTS: readonly AgentClient[] = clients;
 
+/** Any other agent: a person pastes the entry where the agent reads it. */
+export function otherClient(folder: string): AgentClient {
+  return {
+    id: "other",
+    title: "Another agent",
+    runtime: "custom",
+    actorId: "agent",
+    owner: "person",
+    path: "mcp.json",
+    format: "json",
+    keys: ["mcpServers", "svc"],
+    entry: plain,
+    folder,
+    next: "Paste it into the agent's MCP configuration and start the agent.",
+  };
+}
+
 /** What installs a runtime's program, for those that npm has. */
 export const INSTALL_COMMANDS: Partial<Record<Runtime, string>> = {
   claude: "npm install -g @anthropic-ai/claude-code",
@@ -171,9 +196,13 @@ export function serverFor(
   { owner, folder }: AgentClient,
   { actorId, home, program }: AgentChoices,
 ): ServerCommand {
-  const { command, args } = (owner === "person" ? program : undefined) ?? { command: "svc", args: [] };
+  const { command, args, env }: ServerCommand = (owner === "person" ? program : undefined) ?? {
+    command: "svc",
+    args: [],
+  };
   return {
     command,
+    ...(env === undefined ? {} : { env }),
     args: [
       ...args,
       "mcp",
@@ -226,5 +255,12 @@ export function tomlTable(keys: readonly string[], entry: Entry): string {
 
 export function tomlValue(value: EntryValue): string {
   if (typeof value === "string") return tomlString(value);
-  return typeof value === "boolean" ? String(value) : `[${value.map(tomlString).join(", ")}]`;
+  if (typeof value === "boolean") return String(value);
+  if (isList(value)) return `[${value.map(tomlString).join(", ")}]`;
+  const members = Object.entries(value).map(([name, text]) => `${name} = ${tomlString(text)}`);
+  return `{ ${members.join(", ")} }`;
+}
+
+function isList(value: EntryValue): value is readonly string[] {
+  return Array.isArray(value);
 }

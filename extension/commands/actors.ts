@@ -14,7 +14,7 @@ interface RuntimeChoice extends vscode.QuickPickItem {
   runner: "pty" | "external";
 }
 
-const ACTOR_ID = /^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$/;
+export const ACTOR_ID = /^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$/;
 
 /** The agents found on this machine first, then those that aren't installed. */
 function runtimeChoices(runtimes: readonly RuntimeDescription[]): RuntimeChoice[] {
@@ -43,7 +43,8 @@ function runtimeChoices(runtimes: readonly RuntimeDescription[]): RuntimeChoice[
   ];
 }
 
-async function ask(options: vscode.InputBoxOptions): Promise<string> {
+/** A text that the person enters. Throws Over. */
+export async function ask(options: vscode.InputBoxOptions): Promise<string> {
   const given = await vscode.window.showInputBox({ ignoreFocusOut: true, ...options });
   if (given === undefined) throw new Over();
   return given.trim();

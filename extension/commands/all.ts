@@ -1,4 +1,5 @@
 /** What every command does. */
+import { agentCommands } from "../agents/connecting.ts";
 import type { CommandName } from "../contributions/commands.ts";
 import type { Parts } from "../parts.ts";
 import { actorCommands } from "./actors.ts";
@@ -18,6 +19,7 @@ export function createCommands(parts: Parts): RunCommand {
     ...actorCommands(parts),
     ...sendingCommands(parts),
     ...webviewCommands(parts),
+    ...agentCommands(parts),
   };
   return async (name, given) => {
     try {

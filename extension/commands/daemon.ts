@@ -13,7 +13,7 @@ import { plain } from "../plain.ts";
 import { type Handlers, needDaemon, needTrust, Over } from "./handling.ts";
 
 /** The program that starts the daemon. Throws what to do when there is none. */
-async function program({ context }: Parts): Promise<Program> {
+export async function daemonProgram({ context }: Parts): Promise<Program> {
   const setting = vscode.workspace.getConfiguration("svc").get<string>("command", "");
   const bundled = join(context.extensionPath, "daemon", "dist", "svc.cjs");
   const found = await findProgram({ setting, bundled, environment: process.env, execPath: process.execPath });
@@ -51,7 +51,7 @@ async function confirmEnd(parts: Parts, action: string): Promise<void> {
 
 async function start(parts: Parts): Promise<boolean> {
   needTrust();
-  const found = await program(parts);
+  const found = await daemonProgram(parts);
   await withProgress("Starting svc's daemon…", () => startDaemon(parts.link, found));
   return true;
 }
@@ -62,7 +62,7 @@ async function restart(parts: Parts, action: string): Promise<void> {
   needTrust();
   if (link.state === "online") {
     // Found first: a daemon that can't be started again isn't stopped.
-    await program(parts);
+    await daemonProgram(parts);
     await confirmEnd(parts, action);
     await withProgress("Stopping svc's daemon…", () => stopDaemon(link));
   }

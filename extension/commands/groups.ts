@@ -9,7 +9,7 @@ import type { ConnectionRow } from "../views/connections-tree.ts";
 import { type Handlers, needDaemon, needTrust, Over } from "./handling.ts";
 
 /** The open folder to attach, as the person chooses when there are several. Throws Over. */
-async function chooseFolder(): Promise<string> {
+export async function chooseFolder(): Promise<string> {
   const folders = openFolders();
   const [only] = folders;
   if (only === undefined)

@@ -41,6 +41,10 @@ const commands = {
   sendSelection: { title: "Send the Selection to an Actor", enablement: ONLINE },
   sendFile: { title: "Send This File to an Actor", enablement: ONLINE },
   sendProblem: { title: "Send the Problem to an Actor", palette: false },
+  connectAgent: { title: "Connect an Agent", icon: "plug", enablement: ONLINE },
+  writeChange: { title: "Write the Change", icon: "check", palette: false },
+  dropChange: { title: "No, Leave the File as It Is", icon: "close", palette: false },
+  disconnectAgent: { title: "Disconnect an Agent", icon: "debug-disconnect" },
   sendMessage: { title: "Send a Message", icon: "send", enablement: ONLINE },
 } as const satisfies Record<string, Command>;
 

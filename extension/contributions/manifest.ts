@@ -1,5 +1,6 @@
 /** The extension's manifest and its texts, from the tables beside this file. */
 import { PRODUCT_VERSION } from "../../shared/version.ts";
+import { DEFINITION_PROVIDER } from "./agents.ts";
 import { COMMANDS, type CommandName, commandId } from "./commands.ts";
 import { MENUS } from "./menus.ts";
 import { SETTINGS } from "./settings.ts";
@@ -81,6 +82,9 @@ export function createManifest(): Manifest {
         when,
         contents: texts.put(`welcome.${index}`, contents),
       })),
+      mcpServerDefinitionProviders: [
+        { id: DEFINITION_PROVIDER, label: texts.put("definitions", "svc: the Groups of the open folders") },
+      ],
       menus: MENUS,
       walkthroughs: [
         {

@@ -1,4 +1,5 @@
 /** Where commands appear: titles of views, rows of trees, the palette. */
+import { PROPOSAL_SCHEME } from "./agents.ts";
 import { COMMANDS, type CommandName, commandId } from "./commands.ts";
 import { VIEWS } from "./views.ts";
 
@@ -28,6 +29,8 @@ export const MENUS: Readonly<Record<string, readonly Item[]>> = {
     item("openWorkbench", `view == ${groups.id}`, "navigation@1"),
     item("attachFolder", `view == ${groups.id}`, "navigation@2"),
     item("refresh", `view == ${groups.id}`, "navigation@3"),
+    item("connectAgent", `view == ${groups.id}`, "1_open@2"),
+    item("disconnectAgent", `view == ${groups.id}`, "1_open@3"),
     item("openInBrowser", `view == ${groups.id}`, "1_open@1"),
     item("restartDaemon", `view == ${groups.id}`, "2_daemon@1"),
     item("stopDaemon", `view == ${groups.id}`, "2_daemon@2"),
@@ -58,6 +61,10 @@ export const MENUS: Readonly<Record<string, readonly Item[]>> = {
     item("removeActor", inView(groups.id, ROW.actor), "9_remove@1"),
     item("sendMessage", inView(needsYou.id, "viewItem == 'waiting actor'"), "inline@1"),
     item("endConnection", inView(connections.id, "viewItem =~ /^connection\\b/"), "inline@1"),
+  ],
+  "editor/title": [
+    item("writeChange", `resourceScheme == ${PROPOSAL_SCHEME}`, "navigation@1"),
+    item("dropChange", `resourceScheme == ${PROPOSAL_SCHEME}`, "navigation@2"),
   ],
   "editor/context": [item("sendSelection", "editorHasSelection && resourceScheme == file", "z_svc@1")],
   "explorer/context": [item("sendFile", "!explorerResourceIsFolder && resourceScheme == file", "z_svc@1")],

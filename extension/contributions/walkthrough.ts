@@ -34,6 +34,13 @@ export const STEPS: readonly Step[] = [
     command: "sendMessage",
     button: "Send a Message",
   },
+  {
+    title: "Connect your own agent",
+    description:
+      "Claude Code, Codex, Copilot, Cursor or any other that speaks MCP joins the conversation. You see every change of its configuration before it is written.",
+    command: "connectAgent",
+    button: "Connect an Agent",
+  },
 ];
 
 /** What a step says, with the button that does it. */
