@@ -31,7 +31,7 @@ describe("Workbench: access", () => {
     await page.keyboard.press("Enter");
     await page.locator(".group-title", { hasText: "mine" }).waitFor();
     assert.deepEqual(await page.locator(".group-row .row-label").allTextContents(), ["mine"]);
-    assert.equal(await page.locator("svc-groups .icon-button").count(), 0);
+    assert.equal(await page.locator("svc-groups button[title='New Group']").count(), 0);
     assert.equal(await page.locator("svc-actors .column-head .icon-button").count(), 0);
     await page.locator("svc-settings-menu button").click();
     assert.doesNotMatch((await page.locator(".menu").textContent()) ?? "", /tokens|Health/);

@@ -93,7 +93,7 @@ describe("Workbench: accessibility", () => {
         await menu(".actor-row", item);
         await dialog(item);
       }
-      await page.locator("svc-groups .icon-button").click();
+      await page.locator("svc-groups button[title='New Group']").click();
       await dialog("New Group");
       await page.locator("svc-actors .column-head .icon-button").click();
       await dialog("Add an Actor");
@@ -158,7 +158,7 @@ describe("Workbench: accessibility", () => {
 
   it("leads the focus where it came from", async () => {
     const page = await opened({});
-    await page.locator("svc-groups .icon-button").focus();
+    await page.locator("svc-groups button[title='New Group']").focus();
     await page.keyboard.press("Enter");
     await page.locator("dialog[open]").waitFor();
     await page.keyboard.press("Escape");
