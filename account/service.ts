@@ -173,7 +173,7 @@ function appOf(
   const connections = new Connections({ store, clock, random, audit });
   const checks = new GroupChecks({ clock, random, http, signal });
   const sharing = new Sharing({ clock, tickets, checks, connections, limits });
-  const connect = new ConnectionPages({ store, clock, devices, tickets, connections, sharing });
+  const connect = new ConnectionPages({ store, clock, tickets, connections, sharing });
   const site: Site = {
     open: {
       get: [

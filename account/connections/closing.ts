@@ -35,7 +35,7 @@ export async function closeInvitationsTo(db: Queries, now: number, member: strin
     .execute();
 }
 
-/** Ends these connections as far as the member or device is in them. Answers which ones it ended. */
+/** Ends these connections where the member or device is in them. Answers which ones it ended. */
 export async function closeConnections(
   db: Queries,
   ids: readonly string[],

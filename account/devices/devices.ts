@@ -159,8 +159,8 @@ export class Devices {
 }
 
 /**
- * Retires devices, their bindings and their connections. The device comes first: a registration at the same time
- * either waits for it or is seen by the second statement.
+ * Retires devices, their bindings and their connections. The device comes first: a registration at
+ * the same time either waits for it or is seen by the second statement.
  */
 export async function retireDevices(
   db: Queries,

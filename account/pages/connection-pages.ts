@@ -6,7 +6,6 @@ import { type Acting, type Connections, isOpen } from "../connections/connection
 import { type Person, peopleOf } from "../connections/people.ts";
 import type { Sharing } from "../connections/sharing.ts";
 import type { Selection, Tickets } from "../connections/tickets.ts";
-import { type Devices, shownDeviceName } from "../devices/devices.ts";
 import type { GroupConnectionsTable, GroupInvitationsTable } from "../store/schema.ts";
 import type { Store } from "../store/store.ts";
 import { type Html, html } from "./html.ts";
@@ -16,7 +15,6 @@ import type { MemberVisit, Shown } from "./site.ts";
 export interface ConnectionPageDependencies {
   store: Store;
   clock: Clock;
-  devices: Devices;
   tickets: Tickets;
   connections: Connections;
   sharing: Sharing;
@@ -40,18 +38,13 @@ export class ConnectionPages {
 
   /** The member's id, invitations and connections, and what was before. */
   async list(visit: MemberVisit): Promise<Shown> {
-    const { store, connections, devices } = this.#deps;
+    const { store, connections } = this.#deps;
     const { member, browser } = visit;
     const { invitations, connections: active, closed } = await connections.of(member.id);
     const people = await peopleOf(store.db, [
       ...[...invitations, ...closed.invitations].flatMap((one) => [one.source_member, one.recipient_member]),
       ...[...active, ...closed.connections].flatMap((one) => [one.source_member, one.target_member]),
     ]);
-    const origins = (await devices.of(member.id)).flatMap((row) =>
-      row.retired_at === null && row.public_origin !== null
-        ? [{ name: shownDeviceName(row), origin: row.public_origin }]
-        : [],
-    );
     const incoming = invitations.filter((one) => one.recipient_member === member.id);
     const outgoing = invitations.filter((one) => one.source_member === member.id);
     const body = html`<p>A connection joins one of your Groups with one Group of another member, so that the agents of both can write to each other. You don't need one between your own instances.</p>
@@ -59,12 +52,12 @@ export class ConnectionPages {
 ${
   incoming.length > 0 &&
   html`<h2>Invitations to you</h2>
-<ul class="cards">${incoming.map((one) => this.#incoming(visit, one, people, origins))}</ul>`
+<ul class="cards">${incoming.map((one) => this.#incoming(visit, one, people))}</ul>`
 }
 <h2>Connections</h2>
 ${
   active.length === 0
-    ? html`<p class="quiet">None. Start one on your instance: in the Workbench under “Connections” of the Group, or with <code>svc connect invite</code>.</p>`
+    ? html`<p class="quiet">None. Start one with <code>svc connect invite</code> on the instance that has your Group.</p>`
     : html`<ul class="cards">${active.map((one) => this.#connection(visit, one, people))}</ul>`
 }
 ${
@@ -102,7 +95,7 @@ ${history(visit, closed, people)}`;
     const people = await peopleOf(this.#deps.store.db, [connection.source_member, connection.target_member]);
     const { own, other, person } = endsOf(visit, connection, people);
     const body = html`<p>End the connection between your Group ${groupName(own)} and ${groupName(other)} of ${shownPerson(person)}?</p>
-<p>Nothing more is delivered in either direction within two minutes. Messages and files that arrived stay, and agents go on with what they are doing. To connect the Groups again, one of you has to invite the other anew.</p>
+<p>Nothing more is delivered in either direction within two minutes. Messages and files that arrived stay, and agents go on with what they are doing. To connect the Groups again, one of you has to invite the other again.</p>
 <div class="actions">${form(visit.browser, `/connect/${connection.id}/disconnect`, html`<button class="danger">End the connection</button>`)}
 <p><a href="/connect">Keep it</a></p></div>`;
     return { page: page("End this connection?", visit.browser, body) };
@@ -161,7 +154,7 @@ ${form(visit.browser, `/connect/${connection.id}/revoke`, html`<p class="quiet">
 
   #invitationForm(visit: MemberVisit, own: Selected, notice: Html | false): string {
     const { fields, browser } = visit;
-    const recipient = (fields["recipient"] ?? "").slice(0, LONGEST_ID);
+    const recipient = shownName((fields["recipient"] ?? "").slice(0, LONGEST_ID));
     const body = html`${notice}
 <p>You selected ${groupName(own)}. Whom do you invite to connect a Group with it?</p>
 ${form(
@@ -202,19 +195,12 @@ ${powers(own)}
     return page("Connect these Groups?", browser, body);
   }
 
-  #incoming(
-    { browser }: MemberVisit,
-    invitation: GroupInvitationsTable,
-    people: People,
-    origins: readonly { name: string; origin: string }[],
-  ): Html {
+  #incoming({ browser }: MemberVisit, invitation: GroupInvitationsTable, people: People): Html {
     const { id, expires_at: expiresAt } = invitation;
     const source = sourceOf(invitation);
     return html`<li class="card"><h3>${groupName(source)}</h3>
 <p>${shownPerson(people.get(invitation.source_member))} invites you to connect a Group with it, ${until(expiresAt, this.#deps.clock.now())}.</p>
-<p>To accept, choose your Group on the instance that has it:</p>
-<ul>${origins.map(({ name, origin }) => html`<li><a href="${origin}/?connect_invite=${id}"><bdi>${shownName(name)}</bdi></a></li>`)}
-<li>or there in a terminal: <code>svc connect accept ${id}</code></li></ul>
+<p>To accept, choose your Group on the instance that has it: <code class="id">svc connect accept ${id}</code></p>
 ${form(browser, `/connect/invitations/${id}/reject`, html`<button class="danger">Reject<span class="unseen"> the invitation to ${shownName(source.title)}</span></button>`, "inline")}</li>`;
   }
 
@@ -268,7 +254,7 @@ function actingOf({ member, address }: MemberVisit): Acting {
 function refused({ browser }: MemberVisit, error: unknown): Shown {
   if (!(error instanceof Refusal) || error.status >= 500) throw error;
   const body = html`<p class="notice" role="alert">${error.message}</p>
-<p>Nothing was connected. A Group is selected on its own instance: in the Workbench under “Connections” of the Group, or with <code>svc connect</code> in a terminal.</p>
+<p>Nothing was connected. A Group is selected on its own instance, with <code>svc connect invite</code> or <code>svc connect accept</code>.</p>
 <p><a href="/connect">Show my connections</a></p>`;
   return { status: error.status, page: page("This selection can't be used", browser, body) };
 }

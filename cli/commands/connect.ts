@@ -1,4 +1,6 @@
 /** Other instances and their Groups, as this daemon knows them. */
+
+import { openInBrowser } from "../browser.ts";
 import type { CommandContext } from "../context.ts";
 import { instanceNamed, remoteGroupNamed } from "../lookup.ts";
 import { oneLine } from "../output.ts";
@@ -42,8 +44,31 @@ export async function connect(context: CommandContext): Promise<number> {
       out.line(`${instance.instance_id} ${oneLine(groupId)}  ${oneLine(title)}  ${transport}`);
     }
     if (found.instances.length + found.external_groups.length === 0) {
-      out.note("This Group has no connections. Create one with 'svc direct'.");
+      out.note("This Group has no connections. Create one with 'svc connect invite' or 'svc direct invite'.");
     }
     if (found.account_error !== null) out.note(oneLine(found.account_error));
   });
+}
+
+/** Selects a Group for a connection with another account, or for an invitation to one. */
+export async function select(context: CommandContext): Promise<number> {
+  const groupId = await context.group();
+  const invitation = context.args[0];
+  const input = {
+    by: "user",
+    group_id: groupId,
+    ...(invitation === undefined ? {} : { invitation }),
+  } as const;
+  const answer = await context.client.call("connect_group_select", input);
+  const code = context.show(answer, ({ url }) => {
+    context.out.line(url);
+    context.out.note(
+      invitation === undefined
+        ? "Open this page within 24 hours, and name the member whom you invite. Nothing is shared before they accept."
+        : "Open this page within 24 hours. It shows who invites you, and asks before anything is connected.",
+    );
+  });
+  if (answer.ok && context.has("open") && !(await openInBrowser(context, answer.result.url)))
+    context.out.note("There is no browser here: open the address yourself.");
+  return code;
 }

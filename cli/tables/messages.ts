@@ -102,6 +102,27 @@ export const messageCommands: readonly Command[] = [
     run: async (context) => (await other()).connect(context),
   },
   {
+    words: "connect invite",
+    operations: ["connect_group_select"],
+    summary:
+      "Select a Group for a connection with another account. Prints the page of the account service on which you name the member whom you invite.",
+    options: [GROUP, { name: "open", text: "Open the page in the browser" }],
+    examples: ["svc connect invite --group api"],
+    personOnly: true,
+    run: async (context) => (await other()).select(context),
+  },
+  {
+    words: "connect accept",
+    args: "<invitation>",
+    operations: ["connect_group_select"],
+    summary:
+      "Select a Group for an invitation of another account. Prints the page of the account service on which you see who invites you, and accept.",
+    options: [GROUP, { name: "open", text: "Open the page in the browser" }],
+    examples: ["svc connect accept 0b9c5c3e-5f3b-8a07-9f6e-2f1d5a0a9b11 --group api"],
+    personOnly: true,
+    run: async (context) => (await other()).select(context),
+  },
+  {
     words: "reply",
     args: "<event> <text>",
     operations: ["reply"],

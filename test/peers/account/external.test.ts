@@ -66,7 +66,7 @@ describe("two daemons of two accounts", function () {
     });
     assert.equal(sent.status, 200, sent.body);
     const listed = (await ben.get("/connect")).body as string;
-    const [, invitation] = /connect_invite=([0-9a-f-]{36})/u.exec(listed)!;
+    const [, invitation] = /svc connect accept ([0-9a-f-]{36})/u.exec(listed)!;
     const url = await select(two, invitation);
     const accepted = await ben.submit(pathOf(url), "/connect/select", {
       ticket: fieldOf(url, "ticket"),
