@@ -28,7 +28,7 @@ exports.fronts = [
   { folder: "client/hook", files: ["hook-client", "hook-command", "serve"] },
   { folder: "mcp-server", files: ["http", "main", "tools"] },
   { folder: "daemon/home", files: ["home", "identity", "settings"] },
-  { folder: "daemon/ledger", files: ["ledger", "types"] },
+  { folder: "daemon/ledger", files: ["ledger", "parsed-head", "types"] },
   { folder: "daemon/ledger/search", files: ["filters", "search"] },
   {
     folder: "daemon/groups",
@@ -77,7 +77,7 @@ exports.fronts = [
   { folder: "daemon/peers/account", files: ["account", "handlers"] },
   { folder: "daemon/peers/direct", files: ["direct", "handlers", "tls-links"] },
   { folder: "daemon/peers/direct/tls", files: ["alert", "connection", "handshake", "suites"] },
-  { folder: "daemon/peers/outbox", files: ["outbox", "scheduler", "work-generations", "worker"] },
+  { folder: "daemon/peers/outbox", files: ["outbox", "outbox-entry", "scheduler", "work-generations", "worker"] },
   { folder: "daemon/peers/receiving", files: ["receiver", "receiver-quota", "receiver-reply"] },
   { folder: "daemon/operations", files: ["dispatcher", "failures", "health", "system-handlers"] },
   {

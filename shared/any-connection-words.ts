@@ -35,11 +35,13 @@ export function connectionStateWord(state: Connection["state"]): string {
   return WORDS[state].word;
 }
 
-/** What the state means now, or what to do. For instances of an account. */
-export function connectionSentence({ state, error, remote }: Connection): string {
+/** What the state means now, or what to do. */
+export function connectionSentence({ state, error, remote, kind }: Connection): string {
   switch (state) {
     case "reached":
-      return "Your Groups there and here can write to each other.";
+      return kind === "account"
+        ? "Your Groups there and here can write to each other."
+        : "Both Groups can write to each other.";
     case "not_tried":
       return "svc is asking it for its Groups.";
     case "unreachable":

@@ -2,15 +2,15 @@
  * The authorities of this instance, asked in the order of the pins: Direct, external, same account
  * (docs/protocol.md#authority).
  */
-import { LIMITS } from "../../shared/limits.ts";
 import type { GroupRegistry } from "../groups/registry.ts";
-import type {
-  AuthorityKind,
-  ConnectAuthority,
-  Grant,
-  GrantState,
-  KnownConnection,
-  PairQuery,
+import {
+  type AuthorityKind,
+  type ConnectAuthority,
+  type Grant,
+  type GrantState,
+  type KnownConnection,
+  type PairQuery,
+  unavailable,
 } from "./authority.ts";
 
 const ORDER: readonly AuthorityKind[] = ["direct", "external", "account"];
@@ -25,9 +25,6 @@ export interface Binding {
   remote_device_id: string;
 }
 
-/** A peer that is heard from ends waiting at most this often. */
-const HEARD_MS = LIMITS.connect.backoffSeconds[0] * 1000;
-
 export class Authorities {
   readonly #registry: Pick<GroupRegistry, "find">;
   readonly #all: ConnectAuthority[] = [];
@@ -36,8 +33,8 @@ export class Authorities {
   readonly #stops: (() => void)[] = [];
   /** Wall-clock milliseconds of the last authentic request or answer, by connection. */
   readonly #contacts = new Map<string, number>();
-  /** The same of the last time that it ended waiting, by instance. */
-  readonly #told = new Map<string, number>();
+  /** Instances that refused the last request, perhaps because they didn't know this one yet. */
+  readonly #strange = new Set<string>();
 
   constructor(registry: Pick<GroupRegistry, "find">) {
     this.#registry = registry;
@@ -136,17 +133,18 @@ export class Authorities {
     this.#contacts.set(contactOf(grant), now);
   }
 
+  /** The peer has just refused a request as not authentic. */
+  denied({ remote }: Grant): void {
+    this.#strange.add(remote.instance_id);
+  }
+
   /**
-   * An authentic request of the peer has just arrived. It may not have known this instance when it
-   * refused the last request, so what waits for it is tried again.
+   * An authentic request of the peer has just arrived, so it knows this instance. If it refused the
+   * last request because it didn't, what waits for it is tried again, once.
    */
   heard(grant: Grant, now: number): void {
     this.answered(grant, now);
-    const { instance_id: instanceId } = grant.remote;
-    const told = this.#told.get(instanceId);
-    if (told !== undefined && Math.abs(now - told) < HEARD_MS) return;
-    this.#told.set(instanceId, now);
-    this.#tellReachable(instanceId);
+    if (this.#strange.delete(grant.remote.instance_id)) this.#tellReachable(grant.remote.instance_id);
   }
 
   /** When the peer last answered or asked under this grant in this run; null if it didn't. */
@@ -182,10 +180,6 @@ export class Authorities {
       remote_group_id: remoteGroupId,
     };
   }
-}
-
-function unavailable(reason: string): GrantState {
-  return { state: "unavailable", reason };
 }
 
 /** One device of an instance within the account, else the connection. */

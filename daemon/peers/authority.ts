@@ -69,6 +69,14 @@ export type GrantState =
   | { state: "unavailable"; reason: string }
   | { state: "gone"; reason: string };
 
+export function unavailable(reason: string): GrantState {
+  return { state: "unavailable", reason };
+}
+
+export function gone(reason: string): GrantState {
+  return { state: "gone", reason };
+}
+
 /**
  * Two Groups as a sender or receiver here names them. Group ids may be empty for daemon-level
  * discovery in the same account.

@@ -12,7 +12,6 @@ import type { HandlersFor } from "../../shared/operations/handlers.ts";
 import type { GroupRegistry } from "../groups/registry.ts";
 import type { InstanceIdentity } from "../home/identity.ts";
 import type { Chats } from "../messaging/group-chat.ts";
-import type { Grant } from "./authority.ts";
 import { CatalogReads } from "./catalog/catalog.ts";
 import { CatalogCache } from "./catalog/catalog-cache.ts";
 import { CatalogRefresh } from "./catalog/catalog-refresh.ts";
@@ -50,8 +49,7 @@ export class Peers {
     const { authorities, outbox, outgoing, source } = outbound;
     this.#registry = registry;
     this.#outbound = outbound;
-    const answered = (grant: Grant) => authorities.answered(grant, clock.now());
-    const sender = new PeerSender({ clock, random, log, identity, answered });
+    const sender = new PeerSender({ clock, random, log, identity, contacts: authorities });
     const worker = new OutboxWorker({ clock, log, outbox, chats, authorities, sender, source });
     this.#scheduler = new Scheduler({ clock, log, outbox, worker, authorities, registry });
     this.#refresh = new CatalogRefresh({ clock, log, authorities, cache, sender });

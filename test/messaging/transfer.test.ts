@@ -293,6 +293,25 @@ describe("Group export and import", () => {
     }
   });
 
+  it("is written beside that of another Home to the same path, and one of them gets the name", async () => {
+    const other = await TestHome.open();
+    try {
+      const theirs = await other.group("dev");
+      const both = await Promise.allSettled([
+        exported(),
+        other.call("group_export", { group_id: theirs, path }),
+      ]);
+      const [refused] = both.filter((one) => one.status === "rejected");
+      assert.ok(refused);
+      assert.equal((refused.reason as { code?: string }).code, "already_exists");
+      assert.equal(both.filter(({ status }) => status === "fulfilled").length, 1);
+      assert.ok(lines().at(-1)?.end);
+      assert.deepEqual(fs.readdirSync(directory), ["export.jsonl"]);
+    } finally {
+      await other.remove();
+    }
+  });
+
   it("leaves a file alone that another program makes at the last moment", async () => {
     const files = new FaultyFiles();
     files.fail = (step, at) => {

@@ -3,7 +3,8 @@
  * noted, nothing is torn.
  */
 import assert from "node:assert/strict";
-import { Outbox, type OutboxEntry } from "../../daemon/peers/outbox/outbox.ts";
+import { Outbox } from "../../daemon/peers/outbox/outbox.ts";
+import type { OutboxEntry } from "../../daemon/peers/outbox/outbox-entry.ts";
 import { clientKeyOf } from "../../daemon/peers/sending/source-event.ts";
 import type { Files } from "../../platform/files.ts";
 import { Refusal } from "../../shared/errors.ts";

@@ -159,11 +159,15 @@ class ConnectionsDialog extends DialogView {
     const status = this.#connections.status!;
     const { relations } = status;
     const sorted = [...relations].sort((one, other) => rank(one) - rank(other));
+    const others = [
+      ...this.#connections.list.filter(({ kind }) => kind === "external"),
+      ...this.#account.connections,
+    ];
     return html`<p class="hint">A connection lets <bdi>${shownName(this.#title)}</bdi> and one Group on another instance write to each other and see the names of each other’s Actors. With your own account’s machines, all Groups can. It gives access to nothing else: no terminals, tools or history, and no files except those you send.</p>
       ${
-        sorted.length + this.#account.connections.length === 0
+        sorted.length + others.length === 0
           ? html`<p class="empty-connections">${icon("plug")} <span>No connections yet. Invite a Group on another machine, accept an invitation you were given, or link your machines to one account.</span></p>`
-          : html`<ul class="plain-list connection-list" aria-label="Connections">${sorted.map((relation) => this.#card(relation))}${this.#account.connections.map((one) => this.#instance(one))}</ul>`
+          : html`<ul class="plain-list connection-list" aria-label="Connections">${sorted.map((relation) => this.#card(relation))}${others.map((one) => this.#instance(one))}</ul>`
       }
       <section class="dialog-section">
         <div class="section-head">${this.embedded ? html`<h2>Your account</h2>` : html`<h3>Your account</h3>`}
@@ -184,7 +188,8 @@ class ConnectionsDialog extends DialogView {
 
   #instance(connection: Connection) {
     const origin = this.#account.shown?.account_origin ?? null;
-    return instanceCard(connection, origin === null ? null : () => this.host.openLink(origin));
+    const page = connection.kind === "external" ? `${origin}/connect` : origin;
+    return instanceCard(connection, page === null || origin === null ? null : () => this.host.openLink(page));
   }
 
   #accountFacts() {

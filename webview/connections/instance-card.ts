@@ -26,7 +26,7 @@ export function instanceCard(connection: Connection, retire: (() => void) | null
     ${remote === null ? nothing : html`<p class="connection-key" title="The other instance, by its key">${icon("key")}<code>${remote.instance_id}</code></p>`}
     ${remote === null || remote.public_origin === null ? nothing : html`<p class="connection-key" title="Its address">${icon("link-external")}<code>${shownName(remote.public_origin)}</code></p>`}
     ${contacts(connection)}
-    ${retire === null ? nothing : html`<div class="buttons">${button({ label: "Retire it on the account’s page", icon: "link-external", onClick: retire })}</div>`}
+    ${retire === null ? nothing : html`<div class="buttons">${button({ label: `${kind === "external" ? "End" : "Retire"} it on the account’s page`, icon: "link-external", onClick: retire })}</div>`}
   </li>`;
 }
 

@@ -1,8 +1,8 @@
 /** Reads lines back into index and projections: the linear scan of an open. */
 import type { OpenFile } from "../../../platform/files.ts";
 import { decodeLine, SPACE } from "../format/line.ts";
-import { ParsedHead } from "../format/parsed-head.ts";
 import type { History } from "../history.ts";
+import { ParsedHead } from "../parsed-head.ts";
 import type { Segment } from "../store/segments.ts";
 import { corrupt } from "../store/storage.ts";
 import type { EventHead, Projection } from "../types.ts";

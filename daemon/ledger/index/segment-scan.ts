@@ -8,7 +8,7 @@ import { isEventId, wordsOfId } from "../format/event-id.ts";
 import { hashKey } from "../format/key-hash.ts";
 import { decodeLine, SPACE } from "../format/line.ts";
 import { LineHead } from "../format/line-head.ts";
-import { ParsedHead } from "../format/parsed-head.ts";
+import { ParsedHead } from "../parsed-head.ts";
 import type { EventHead, KeyOf } from "../types.ts";
 import type { EventColumns } from "./event-columns.ts";
 

@@ -56,7 +56,7 @@ export async function exportGroup(
   underWay.add(path);
   try {
     const lines = encoded(chat, deps.clock, counts);
-    const { bytes } = await writeWhole(deps.files, path, lines);
+    const { bytes } = await writeWhole(deps.files, path, input.group_id, lines);
     return { path, bytes, ...counts };
   } catch (error) {
     if (error instanceof Refusal) throw error;
@@ -84,8 +84,10 @@ function occupied(path: string): Refusal {
  * The file gets its name when it is complete. Removes what a crash left of an earlier attempt under
  * the other name.
  */
-async function writeWhole(files: Files, path: string, chunks: Chunks): Promise<Written> {
-  const unfinished = join(dirname(path), `.${basename(path)}.svc-export`);
+async function writeWhole(files: Files, path: string, groupId: string, chunks: Chunks): Promise<Written> {
+  // Another Home may export to the same path: a Group is in one Home only.
+  const place = createHash("sha256").update(basename(path)).digest("hex").slice(0, 16);
+  const unfinished = join(dirname(path), `.${groupId}.${place}.svc-export`);
   unlinkIfThere(files, unfinished);
   const written = await writeNew(files, unfinished, chunks, LIMITS.body.importBytes);
   try {

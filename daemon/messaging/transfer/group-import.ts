@@ -12,16 +12,15 @@ import type { GroupPaths } from "../../../client/paths.ts";
 import { timestamp } from "../../../platform/clock.ts";
 import type { OpenFile } from "../../../platform/files.ts";
 import { Refusal } from "../../../shared/errors.ts";
-import type { LedgerEvent } from "../../../shared/events.ts";
 import { LIMITS } from "../../../shared/limits.ts";
-import { lookUp } from "../../../shared/look-up.ts";
 import type { CallContext } from "../../../shared/operations/caller.ts";
 import type { InputOf, ResultOf } from "../../../shared/operations/registry.ts";
 import { overSize } from "../../../shared/size-words.ts";
 import { parseStrictJsonBytes } from "../../../shared/strict-json.ts";
 import type { GroupRegistry } from "../../groups/registry.ts";
 import { Ledger } from "../../ledger/ledger.ts";
-import type { EventHead, NewEvent } from "../../ledger/types.ts";
+import { ParsedHead } from "../../ledger/parsed-head.ts";
+import type { NewEvent } from "../../ledger/types.ts";
 import { BlobStore } from "../files/blobs.ts";
 import { UploadQuota } from "../files/upload-quota.ts";
 import type { MessagingDependencies } from "../group-chat.ts";
@@ -223,7 +222,7 @@ async function importEvents(lines: Lines, ledger: Ledger): Promise<void> {
     const bytes = Buffer.byteLength(JSON.stringify(line.event));
     if (bytes > LIMITS.ledger.lineBytes - 1024) throw invalid("An event is too large.", lines.number);
     if (batch.length === BATCH_EVENTS || batchBytes + bytes > BATCH_BYTES) await flush();
-    const key = keyOf(headOf(line.event));
+    const key = keyOf(new ParsedHead(line.event));
     if (key !== undefined && !keys.take(key))
       throw invalid("Too many events have the same key.", lines.number);
     batch.push({ ...line.event, key });
@@ -261,18 +260,6 @@ class ImportedKeys {
   #isKnown(key: string): boolean {
     return this.#batch.has(key) || this.#ledger.byKey(key) !== undefined;
   }
-}
-
-/** What `keyOf` needs of an event. */
-function headOf(event: LedgerEvent): EventHead {
-  const data: EventHead["data"] = event.data;
-  return {
-    ...event,
-    string(name: string): string | undefined {
-      const value = lookUp(data, name);
-      return typeof value === "string" ? value : undefined;
-    },
-  };
 }
 
 async function checkEnd(lines: Lines, counts: { events: number; blobs: number }): Promise<void> {

@@ -3,14 +3,16 @@
  * any other (docs/protocol.md#authority). The directory says which instances those are.
  */
 import type { DirectoryEntry } from "../../../shared/wire/v1/account.ts";
-import type {
-  AuthorityCondition,
-  ConnectAuthority,
-  Grant,
-  GrantEnd,
-  GrantState,
-  KnownConnection,
-  PairQuery,
+import {
+  type AuthorityCondition,
+  type ConnectAuthority,
+  type Grant,
+  type GrantEnd,
+  type GrantState,
+  gone,
+  type KnownConnection,
+  type PairQuery,
+  unavailable,
 } from "../authority.ts";
 import type { PeerTransport } from "../transport.ts";
 import type { AccountDirectory } from "./account-directory.ts";
@@ -35,7 +37,7 @@ export class AccountAuthority implements ConnectAuthority {
 
   forPair({ remote_instance_id: remoteInstanceId }: PairQuery): GrantState | null {
     const { membership } = this.#deps;
-    if (membership.problem !== null) return { state: "unavailable", reason: membership.problem };
+    if (membership.problem !== null) return unavailable(membership.problem);
     if (membership.binding === null) return null;
     const grants = this.#grants();
     if (grants === null) return this.#unconfirmed();
@@ -50,7 +52,7 @@ export class AccountAuthority implements ConnectAuthority {
     devices: { local: string; remote: string },
   ): GrantState {
     const { membership } = this.#deps;
-    if (membership.problem !== null) return { state: "unavailable", reason: membership.problem };
+    if (membership.problem !== null) return unavailable(membership.problem);
     const { binding } = membership;
     if (connectionId !== null) return gone("That connection is of another kind.");
     if (binding === null) return gone("This instance is no longer linked to that account.");
@@ -112,7 +114,7 @@ export class AccountAuthority implements ConnectAuthority {
 
   #unconfirmed(): GrantState {
     const reason = this.#deps.directory.trouble ?? "The account service hasn't confirmed this instance yet.";
-    return { state: "unavailable", reason };
+    return unavailable(reason);
   }
 
   /** Null when the directory can't be confirmed now. */
@@ -152,10 +154,6 @@ export function routeTo(
 ): Grant["route"] {
   if (origin === null || (origin.startsWith("http:") && !accountOrigin.startsWith("http:"))) return null;
   return { via: "web", origin, instance_id: instanceId, device_id: deviceId, public_key: publicKey };
-}
-
-export function gone(reason: string): GrantState {
-  return { state: "gone", reason };
 }
 
 export function endOf(entry: DirectoryEntry): GrantEnd {

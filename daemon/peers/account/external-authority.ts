@@ -3,16 +3,18 @@
  * other (docs/protocol.md#authority). Only a fresh answer of the account service ends one; without
  * an answer it just can't be used.
  */
-import type {
-  AuthorityCondition,
-  ConnectAuthority,
-  Grant,
-  GrantState,
-  KnownConnection,
-  PairQuery,
+import {
+  type AuthorityCondition,
+  type ConnectAuthority,
+  type Grant,
+  type GrantState,
+  gone,
+  type KnownConnection,
+  type PairQuery,
+  unavailable,
 } from "../authority.ts";
 import type { PeerTransport } from "../transport.ts";
-import { endOf, gone, routeTo } from "./account-authority.ts";
+import { endOf, routeTo } from "./account-authority.ts";
 import type { AccountGroupLinks, OwnLink } from "./group-links.ts";
 import type { Membership } from "./membership.ts";
 
@@ -45,7 +47,7 @@ export class ExternalAuthority implements ConnectAuthority {
     devices: { local: string; remote: string },
   ): GrantState {
     const { membership, links } = this.#deps;
-    if (membership.problem !== null) return { state: "unavailable", reason: membership.problem };
+    if (membership.problem !== null) return unavailable(membership.problem);
     const { binding } = membership;
     if (binding === null) return gone("This instance is no longer linked to that account.");
     if (binding.device_id !== devices.local) return gone("This instance has been linked again since.");

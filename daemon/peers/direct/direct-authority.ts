@@ -2,14 +2,16 @@
 
 import type { Clock } from "../../../platform/clock.ts";
 import type { DirectEndpoint } from "../../../shared/wire/v1/direct.ts";
-import type {
-  AuthorityCondition,
-  ConnectAuthority,
-  Grant,
-  GrantEnd,
-  GrantState,
-  KnownConnection,
-  PairQuery,
+import {
+  type AuthorityCondition,
+  type ConnectAuthority,
+  type Grant,
+  type GrantEnd,
+  type GrantState,
+  gone,
+  type KnownConnection,
+  type PairQuery,
+  unavailable,
 } from "../authority.ts";
 import type { PeerTransport } from "../transport.ts";
 import { isPair, type Relation } from "./relation.ts";
@@ -40,7 +42,7 @@ export class DirectAuthority implements ConnectAuthority {
   forPair(query: PairQuery): GrantState | null {
     const { relations } = this.#deps;
     // It isn't known what is pinned, so nothing may take another route.
-    if (relations.problem !== null) return { state: "unavailable", reason: relations.problem };
+    if (relations.problem !== null) return unavailable(relations.problem);
     const [relation] = relations.list
       .filter((one) =>
         isPair(one, query.local_group_id, {
@@ -58,7 +60,7 @@ export class DirectAuthority implements ConnectAuthority {
     devices: { local: string; remote: string },
   ): GrantState {
     const { relations } = this.#deps;
-    if (relations.problem !== null) return { state: "unavailable", reason: relations.problem };
+    if (relations.problem !== null) return unavailable(relations.problem);
     const relation = connectionId === null ? undefined : relations.find(connectionId);
     if (relation === undefined) return gone("The Direct connection was removed.");
     const remote = { instance_id: query.remote_instance_id, group_id: query.remote_group_id };
@@ -127,7 +129,7 @@ export class DirectAuthority implements ConnectAuthority {
       return gone("The Direct connection expired without approval.");
     }
     if (state !== "active" || remote === null) {
-      return { state: "unavailable", reason: "The Direct connection isn't approved yet." };
+      return unavailable("The Direct connection isn't approved yet.");
     }
     return {
       state: "granted",
@@ -150,10 +152,6 @@ export class DirectAuthority implements ConnectAuthority {
       },
     };
   }
-}
-
-function gone(reason: string): GrantState {
-  return { state: "gone", reason };
 }
 
 function endOf({

@@ -206,6 +206,8 @@ export class Direct {
       log.warn("direct retire", errorFields(error));
       // If the relations can't be read, only a restart helps.
       if (this.#closed || this.#relations.problem !== null) return;
+      // Another attempt may have failed meanwhile and planned the next one already.
+      this.#retiring?.cancel();
       const again = LIMITS.group.reopenSeconds * 1000;
       this.#retiring = clock.after(again, () => void this.#retirePast(), { background: true });
     }

@@ -17,7 +17,7 @@ import { identityStatement } from "../../../shared/wire/v1/signing.ts";
 import { untimelyIdentity } from "../../../shared/wire/v1/timely.ts";
 import type { PeerOutcome, PeerRequest, PeerRoute, PeerTransport } from "../transport.ts";
 import { jsonParts } from "../wire/json-parts.ts";
-import { verifyStatement } from "../wire/statements.ts";
+import { isSignedBy } from "../wire/statements.ts";
 
 interface Dependencies {
   clock: Clock;
@@ -65,11 +65,12 @@ export class WebTransport implements PeerTransport {
    * instance of the route, null if it is. Never rejects.
    */
   async challenge(
-    { origin, instance_id: instanceId, device_id: deviceId, public_key: publicKey }: WebRoute,
+    route: WebRoute,
     deadline: number,
     signal: AbortSignal,
   ): Promise<{ stranger: string | null }> {
     const { clock, random, http } = this.#deps;
+    const { origin, instance_id: instanceId, device_id: deviceId } = route;
     const nonce = random.uuid();
     const outcome = await http.request({
       method: "GET",
@@ -94,15 +95,10 @@ export class WebTransport implements PeerTransport {
             ? "It is linked to the account in another way by now."
             : proof.public_origin !== origin
               ? "It says that it is reached elsewhere."
-              : this.#isSigned(proof, publicKey, instanceId)
+              : isSignedBy(identityStatement, route, proof, this.#keys)
                 ? untimely(proof, clock.now())
                 : "Its proof isn't signed with the instance's key.";
     return { stranger: problem === null ? null : `${origin}: ${problem}` };
-  }
-
-  #isSigned(proof: ConnectIdentityProof, publicKey: string, instanceId: string): boolean {
-    const key = this.#keys.of(publicKey);
-    return key.instance_id === instanceId && verifyStatement(identityStatement, key, proof);
   }
 
   async #post(

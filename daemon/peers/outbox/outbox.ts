@@ -15,15 +15,21 @@ import {
 } from "../../../platform/durable.ts";
 import type { Files } from "../../../platform/files.ts";
 import { errorFields, type Log } from "../../../platform/log.ts";
-import { Refusal } from "../../../shared/errors.ts";
 import type { SourceEvent } from "../../../shared/events.ts";
 import { LIMITS } from "../../../shared/limits.ts";
-import { overSize } from "../../../shared/size-words.ts";
-import { type OutboxProgress, OutboxRecord, type OutboxWork } from "../../../shared/wire/v1/outbox.ts";
+import type { OutboxProgress, OutboxRecord, OutboxWork } from "../../../shared/wire/v1/outbox.ts";
 import { milliseconds } from "../../../shared/wire/v1/time.ts";
 import { uuidKey } from "../../../shared/wire/v1/uuid.ts";
-import { contentOf } from "../wire/digests.ts";
-import { noteInPlace, recordText, whole } from "./outbox-progress.ts";
+import {
+  blobBytesOf,
+  type ClientKeyOf,
+  encodeRecord,
+  entryOf,
+  type OutboxEntry,
+  parseRecord,
+  type QueuedWork,
+} from "./outbox-entry.ts";
+import { noteInPlace } from "./outbox-progress.ts";
 import { OutboxUsage } from "./outbox-usage.ts";
 import type { WorkGenerations } from "./work-generations.ts";
 
@@ -37,48 +43,6 @@ export interface OutboxDependencies {
   /** Without it, all work belongs to the Groups as they are. */
   generations?: WorkGenerations;
 }
-
-/**
- * Active work as kept in memory. Identity never changes. Progress does, only through
- * `Outbox.update`.
- */
-export interface OutboxEntry {
-  readonly kind: OutboxWork["kind"];
-  /** Order of acceptance in this run. Work of an earlier run comes first, by creation time. */
-  readonly sequence: number;
-  /** The target instance. Names the record's directory. */
-  readonly peer: string;
-  readonly delivery_id: string;
-  /** Null for the same account. */
-  readonly connection_id: string | null;
-  readonly source: { readonly group_id: string; readonly device_id: string };
-  readonly target: { readonly group_id: string; readonly device_id: string };
-  readonly source_event_id: string;
-  readonly source_event_ts: string;
-  /** Milliseconds since 1970. */
-  readonly deliver_before: number;
-  /** Of a cancellation: when the original can no longer be admitted. */
-  readonly original_deliver_before: number | null;
-  /** Bytes of the source Group's blobs that it refers to. */
-  readonly blobBytes: number;
-  /**
-   * The sender's key in the source Group and the digest of what it sent; null without a
-   * `client_id`.
-   */
-  readonly client: { readonly key: string; readonly sha256: string } | null;
-  /** An earlier run may have sent it at an unknown time. */
-  readonly leftOver: boolean;
-  progress: Readonly<OutboxProgress>;
-}
-
-/** A record as it was read, with the JSON of its message or cancellation and the digest of that. */
-export interface QueuedWork extends OutboxRecord {
-  readonly json: string;
-  readonly sha256: string;
-}
-
-/** Identifies a sender's retry; from the source event. */
-export type ClientKeyOf = (event: SourceEvent) => string | null;
 
 export class Outbox {
   readonly #deps: OutboxDependencies;
@@ -205,7 +169,7 @@ export class Outbox {
         last_error: null,
       },
     };
-    const bytes = this.#encode(record, json);
+    const bytes = encodeRecord(record, json);
     const peer = work.data.target.instance_id;
     const blobBytes = blobBytesOf(work);
     this.#usage.check(peer, blobBytes);
@@ -231,7 +195,7 @@ export class Outbox {
     const bytes = readWhole(this.#deps.files, path);
     try {
       if (bytes === null) throw new Error("the outbox record is gone");
-      return parse(bytes);
+      return parseRecord(bytes);
     } catch (error) {
       if (this.has(entry)) {
         this.#deps.log.error("outbox_record", { delivery_id: entry.delivery_id, ...errorFields(error) });
@@ -252,7 +216,7 @@ export class Outbox {
     try {
       if (!(await this.#noteInPlace(entry, progress))) {
         this.#doubtful.add(entry);
-        await this.#write(entry.peer, entry.delivery_id, this.#encode({ ...record, progress }, record.json));
+        await this.#write(entry.peer, entry.delivery_id, encodeRecord({ ...record, progress }, record.json));
         this.#doubtful.delete(entry);
       }
     } catch (error) {
@@ -385,14 +349,6 @@ export class Outbox {
     return made;
   }
 
-  #encode(record: OutboxRecord, json: string): Uint8Array {
-    const bytes = Buffer.from(recordText(record, json));
-    const limit = LIMITS.outbox.recordBytes;
-    if (bytes.length <= limit) return bytes;
-    const specifics = `The message can't be queued for another instance: ${overSize("it", bytes.length, limit)}`;
-    throw new Refusal("too_large", { specifics, details: { limit, bytes: bytes.length } });
-  }
-
   /** The record, or null when it isn't one. Then it is charged and stays. */
   #load(peer: string, name: string): OutboxRecord | null {
     const { files, directory, log } = this.#deps;
@@ -400,7 +356,7 @@ export class Outbox {
     try {
       const status = files.stat(path);
       if (status?.kind !== "file" || status.bytes > LIMITS.outbox.recordBytes) throw new Error("no record");
-      const record = parse(readWhole(files, path)!);
+      const record = parseRecord(readWhole(files, path)!);
       const { delivery_id: deliveryId, target } = record.work.data;
       const isAtItsPlace = target.instance_id === peer && `${deliveryId}${SUFFIX}` === name;
       if (isAtItsPlace && !this.#entries.has(uuidKey(deliveryId))) return record;
@@ -418,31 +374,11 @@ export class Outbox {
   }
 
   #enter(record: OutboxRecord, isCharged = false): OutboxEntry {
-    const { work, source_event: sourceEvent, progress } = record;
-    const { data } = work;
-    const key = this.#clientKeyOf(sourceEvent);
-    const entry: OutboxEntry = {
-      kind: work.kind,
+    const entry = entryOf(record, {
       sequence: this.#sequence,
-      peer: data.target.instance_id,
-      delivery_id: data.delivery_id,
-      connection_id: data.connection_id ?? null,
-      source: { group_id: data.source.group_id, device_id: data.source.device_id ?? "" },
-      target: { group_id: data.target.group_id, device_id: data.target.device_id ?? "" },
-      source_event_id: sourceEvent.id,
-      source_event_ts: sourceEvent.ts,
-      deliver_before: milliseconds(data.deliver_before),
-      original_deliver_before:
-        work.kind === "cancel" ? milliseconds(work.data.original_deliver_before) : null,
-      blobBytes: blobBytesOf(work),
-      client:
-        key === null || sourceEvent.kind !== "chat.message"
-          ? null
-          : { key, sha256: sourceEvent.data.client_sha256 ?? "" },
-      // A cancellation doesn't note that it goes out, so any from an earlier run may have gone out.
-      leftOver: progress.needs_receipt || (work.kind === "cancel" && !isCharged),
-      progress,
-    };
+      key: this.#clientKeyOf(record.source_event),
+      isLeft: !isCharged,
+    });
     this.#sequence += 1;
     this.#entries.set(uuidKey(entry.delivery_id), entry);
     this.#bySource.set(entry.source_event_id, entry);
@@ -450,26 +386,4 @@ export class Outbox {
     if (!isCharged) this.#usage.charge(entry.peer, 1, entry.blobBytes);
     return entry;
   }
-}
-
-/**
- * What goes out has to match the source Group's ledger. A record that was damaged since doesn't
- * count.
- */
-function parse(bytes: Uint8Array): QueuedWork {
-  const text = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
-  const record = OutboxRecord.parse(JSON.parse(whole(text)));
-  const { work, source_event: sourceEvent } = record;
-  const told =
-    sourceEvent.kind === "chat.message"
-      ? sourceEvent.data.connect_message_sha256
-      : sourceEvent.data.connect_cancel_sha256;
-  const { json, sha256 } = contentOf(work.data);
-  if (told !== undefined && told !== sha256) throw new Error("it doesn't match its event");
-  return { ...record, json, sha256 };
-}
-
-function blobBytesOf(work: OutboxWork): number {
-  if (work.kind === "cancel") return 0;
-  return work.data.attachments.reduce((sum, { bytes }) => sum + bytes, 0);
 }

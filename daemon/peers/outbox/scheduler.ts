@@ -10,7 +10,8 @@ import { LIMITS } from "../../../shared/limits.ts";
 import { DELIVERY_NOTES } from "../../../shared/wire/v1/refusals.ts";
 import type { GroupRegistry } from "../../groups/registry.ts";
 import type { Authorities } from "../authorities.ts";
-import type { Outbox, OutboxEntry } from "./outbox.ts";
+import type { Outbox } from "./outbox.ts";
+import type { OutboxEntry } from "./outbox-entry.ts";
 import { bindingOf, type OutboxWorker, type Step } from "./worker.ts";
 
 interface Dependencies {

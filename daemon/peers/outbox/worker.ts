@@ -23,7 +23,8 @@ import { withPermit } from "../sending/permits.ts";
 import type { SourceEvents } from "../sending/source-event.ts";
 import { type Ending, endingOf, noticeEvent, receiptEvent } from "../sending/terminal.ts";
 import { operationDigest } from "../wire/digests.ts";
-import type { Outbox, OutboxEntry, QueuedWork } from "./outbox.ts";
+import type { Outbox } from "./outbox.ts";
+import type { OutboxEntry, QueuedWork } from "./outbox-entry.ts";
 
 /**
  * What a step tells the scheduler:

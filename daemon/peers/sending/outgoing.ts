@@ -18,7 +18,8 @@ import { type GroupChat, wakeGroup } from "../../messaging/group-chat.ts";
 import { withAttachments } from "../../messaging/messages/attachments.ts";
 import { type Author, messageData, type Said } from "../../messaging/messages/message-event.ts";
 import type { Grant } from "../authority.ts";
-import type { Outbox, OutboxEntry } from "../outbox/outbox.ts";
+import type { Outbox } from "../outbox/outbox.ts";
+import type { OutboxEntry } from "../outbox/outbox-entry.ts";
 import { type Content, contentOf } from "../wire/digests.ts";
 import type { SourceEvents } from "./source-event.ts";
 

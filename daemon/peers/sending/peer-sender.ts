@@ -7,13 +7,15 @@ import type { Clock } from "../../../platform/clock.ts";
 import { VerifyingKeys } from "../../../platform/keys.ts";
 import { errorFields, type Log } from "../../../platform/log.ts";
 import type { Random } from "../../../platform/random.ts";
+import type { ErrorCode } from "../../../shared/errors.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import type { ConnectPeerOperation, ConnectPeerResponse } from "../../../shared/wire/v1/peer.ts";
 import { requestStatement, responseStatement } from "../../../shared/wire/v1/signing.ts";
+import type { Authorities } from "../authorities.ts";
 import type { Grant } from "../authority.ts";
 import { said } from "../catalog/peer-words.ts";
 import { operationDigest, requestDigest } from "../wire/digests.ts";
-import { type Signer, signStatement, verifyStatement } from "../wire/statements.ts";
+import { isSignedBy, type Signer, signStatement } from "../wire/statements.ts";
 
 /**
  * What is known after a request:
@@ -35,8 +37,8 @@ interface Dependencies {
   random: Random;
   log: Log;
   identity: Signer;
-  /** An answer of the peer was verified. */
-  answered: (grant: Grant) => void;
+  /** Notes whether the peer knows this instance. */
+  contacts: Pick<Authorities, "answered" | "denied">;
 }
 
 interface Circumstances {
@@ -51,6 +53,8 @@ interface Circumstances {
 
 /** Allows a slow line this much more time for each of these bytes of a Direct request. */
 const BYTES_PER_SECOND = 256 * 1024;
+
+const DENIED: ErrorCode = "connect_peer_denied";
 
 export class PeerSender {
   readonly #deps: Dependencies;
@@ -91,12 +95,15 @@ export class PeerSender {
       const deadline = Math.min(clock.monotonic() + wait, until);
       const outcome = await transport.request(route, { proof, operation }, deadline, signal);
       if (outcome.kind === "refused") return { kind: "not_sent", reason: outcome.reason };
-      if (outcome.kind === "denied") return { kind: "unknown", reason: said(grant, outcome.message) };
+      if (outcome.kind === "denied") {
+        if (outcome.code === DENIED) this.#deps.contacts.denied(grant);
+        return { kind: "unknown", reason: said(grant, outcome.message) };
+      }
       if (outcome.kind !== "answered") return { kind: "unknown", reason: outcome.reason };
       const { response } = outcome;
       const problem = this.#problemOf(response, grant, proof);
       if (problem !== null) return { kind: "unknown", reason: problem };
-      this.#deps.answered(grant);
+      this.#deps.contacts.answered(grant, clock.now());
       if (!isStillGranted()) {
         return { kind: "unknown", reason: "The connection ended before the answer came." };
       }
@@ -136,8 +143,7 @@ export class PeerSender {
     if (response.request_id !== proof.request_id || response.request_sha256 !== requestDigest(proof)) {
       return "The answer is for another request.";
     }
-    const key = this.#keys.of(remote.public_key);
-    if (key.instance_id !== remote.instance_id || !verifyStatement(responseStatement, key, response)) {
+    if (!isSignedBy(responseStatement, remote, response, this.#keys)) {
       return "The answer isn't signed by the other instance.";
     }
     return null;

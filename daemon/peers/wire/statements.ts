@@ -1,6 +1,6 @@
 /** Signs and verifies the statements of `shared/wire/v1/signing.ts`, one way for all kinds. */
 
-import type { VerifyingKey } from "../../../platform/keys.ts";
+import type { VerifyingKey, VerifyingKeys } from "../../../platform/keys.ts";
 import type { Statement, Unsigned } from "../../../shared/wire/v1/signing.ts";
 
 /** The holder of a key: an InstanceIdentity. */
@@ -32,4 +32,15 @@ export function verifyStatement<Proof extends { signature: string }>(
   proof: Proof,
 ): boolean {
   return key.verify(statement.material(proof), Buffer.from(proof.signature, "base64"));
+}
+
+/** Whether the instance made the signature with the key that is its own. */
+export function isSignedBy<Proof extends { signature: string }>(
+  statement: Statement<Proof>,
+  { instance_id: instanceId, public_key: publicKey }: { instance_id: string; public_key: string },
+  proof: Proof,
+  keys: VerifyingKeys,
+): boolean {
+  const key = keys.of(publicKey);
+  return key.instance_id === instanceId && verifyStatement(statement, key, proof);
 }

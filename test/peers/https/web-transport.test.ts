@@ -61,7 +61,13 @@ class Setting {
     const random = new RealRandom();
     this.#http = new RealHttpClient({ clock });
     this.transport = new WebTransport({ clock, random, http: this.#http });
-    this.sender = new PeerSender({ clock, random, log: new MemoryLog(), identity: here, answered: () => {} });
+    this.sender = new PeerSender({
+      clock,
+      random,
+      log: new MemoryLog(),
+      identity: here,
+      contacts: { answered: () => {}, denied: () => {} },
+    });
     this.#server = createServer((request, response) => {
       const { method = "", url: path = "", headers } = request;
       this.asked.push({ method, path, headers });

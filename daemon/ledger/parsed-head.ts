@@ -1,6 +1,6 @@
 /** What keys, references and projections need of an event in memory. */
-import type { LedgerEvent } from "../../../shared/events.ts";
-import type { EventHead } from "../types.ts";
+import type { LedgerEvent } from "../../shared/events.ts";
+import type { EventHead } from "./types.ts";
 
 /** The same interface for an event in memory: a new append, or a line of another layout. */
 export class ParsedHead implements EventHead {
