@@ -28,18 +28,12 @@ async function timed(page: Page, target: Locator): Promise<number> {
     (labels) =>
       new Promise<number>((resolve) => {
         let begin: number | null = null;
-        const look = () => {
-          const rows = document.querySelectorAll(".pane .monaco-list-row");
-          const drawn = [...rows].map((row) => row.querySelector(".label-name")?.textContent ?? "");
-          if (begin !== null && labels.every((label) => drawn.includes(label)))
-            resolve(performance.now() - begin);
-        };
         addEventListener("mousedown", () => (begin ??= performance.now()), { capture: true });
-        new MutationObserver(look).observe(document.body, {
-          subtree: true,
-          childList: true,
-          characterData: true,
-        });
+        new MutationObserver(() => {
+          const rows = document.querySelectorAll(".pane .monaco-list-row .label-name");
+          const drawn = new Set([...rows].map(({ textContent }) => textContent));
+          if (begin !== null && labels.every((label) => drawn.has(label))) resolve(performance.now() - begin);
+        }).observe(document.body, { subtree: true, childList: true, characterData: true });
       }),
     [FOLDER, ...ACTORS, ...OTHERS],
   );

@@ -14,6 +14,18 @@ export interface Upload {
   failure: string | null;
 }
 
+/** What is left of an upload when its page is loaded again. */
+type Kept = Pick<Upload, "name" | "bytes" | "failure">;
+
+const INTERRUPTED = "Interrupted when this page was closed. Add it again.";
+
+function isKept(value: unknown): value is Kept {
+  const { name, bytes, failure } = (value ?? {}) as Partial<Record<keyof Kept, unknown>>;
+  return (
+    typeof name === "string" && typeof bytes === "number" && (failure === null || typeof failure === "string")
+  );
+}
+
 interface Going {
   key: number;
   file: File;
@@ -21,19 +33,48 @@ interface Going {
 }
 
 export class Uploads extends Store {
-  readonly #host: Pick<Host, "upload" | "call">;
+  readonly #host: Pick<Host, "upload" | "call" | "page">;
   readonly #groupId: string;
   readonly #done: (uploaded: Uploaded) => void;
   readonly #running = new Map<number, { upload: Upload; abort: AbortController }>();
   #next = 1;
   #closed = false;
+  /** What the page keeps, as JSON. */
+  #kept = "[]";
 
-  /** `done` is called with each file that arrived. */
-  constructor(host: Pick<Host, "upload" | "call">, groupId: string, done: (uploaded: Uploaded) => void) {
+  /**
+   * `done` is called with each file that arrived. A page that went away during an upload has taken
+   * the file with it: the next one says so.
+   */
+  constructor(
+    host: Pick<Host, "upload" | "call" | "page">,
+    groupId: string,
+    done: (uploaded: Uploaded) => void,
+  ) {
     super();
     this.#host = host;
     this.#groupId = groupId;
     this.#done = done;
+    const kept = host.page.get(this.#key);
+    for (const one of Array.isArray(kept) ? kept.filter(isKept) : []) {
+      const upload = { ...one, key: this.#next++, sent: 0, failure: one.failure ?? INTERRUPTED };
+      this.#running.set(upload.key, { upload, abort: new AbortController() });
+    }
+    this.subscribe(() => this.#keep());
+  }
+
+  get #key(): string {
+    return `uploads/${this.#groupId}`;
+  }
+
+  #keep(): void {
+    const kept: Kept[] = this.list
+      .slice(0, LIMITS.message.attachments)
+      .map(({ name, bytes, failure }) => ({ name, bytes, failure }));
+    const json = JSON.stringify(kept);
+    if (json === this.#kept) return;
+    this.#kept = json;
+    this.#host.page.set(this.#key, kept.length === 0 ? null : kept);
   }
 
   get list(): readonly Upload[] {

@@ -71,6 +71,12 @@ export interface Addresses {
   link(address: Address): Promise<string>;
 }
 
+/** Small values by key, as JSON; null forgets. */
+export interface PageMemory {
+  get(key: string): unknown;
+  set(key: string, value: unknown): void;
+}
+
 export interface Host {
   readonly home: "browser" | "vscode";
   readonly addresses: Addresses;
@@ -106,6 +112,8 @@ export interface Host {
   /** Small view state (sizes, positions, choices), kept per browser or editor window. */
   remember(key: string, value: unknown): void;
   recall(key: string): unknown;
+  /** What this page alone keeps, also when it is loaded again. */
+  readonly page: PageMemory;
   openLink(url: string): void;
   /** Opens a file at a line, given as `path:line`; null where there is no editor. */
   readonly openReference: ((reference: string) => void) | null;

@@ -9,6 +9,7 @@ import { DaemonUnreachable } from "../../../client/failures.ts";
 import { Refusal } from "../../../shared/errors.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import type { GroupSummary } from "../../../shared/operations/groups.ts";
+import { Uploads } from "../../../webview/composer/uploads.ts";
 import { HostError } from "../../../webview/hosts/host.ts";
 import { until } from "../../support/until.ts";
 import { eventId, GROUP, ledgerEvent, Pair, SHA } from "./pair.ts";
@@ -377,6 +378,28 @@ describe("files between a webview and the daemon", () => {
       else upload.catch(() => {});
       await until(end, () => ended !== null);
     }
+  });
+
+  it("are named by the next document when the one that sent them is gone", async () => {
+    const pair = await Pair.opened();
+    pair.link.upload = () => new Promise(() => {});
+    const uploads = new Uploads(pair.host, GROUP, () => {});
+    uploads.add([new File([bytes], "big.bin"), new File([], "other.bin")], 1);
+    await until("it is on its way", () => uploads.list[0]!.sent > 0);
+    pair.relay.end();
+    const next = await Pair.opened(pair.state);
+    const shown = new Uploads(next.host, GROUP, () => {});
+    assert.deepEqual(
+      shown.list.map(({ name, failure }) => [name, failure?.split(" ")[0]]),
+      [
+        ["big.bin", "Interrupted"],
+        ["other.bin", "A"],
+      ],
+    );
+    assert.equal(shown.busy, false);
+    assert.deepEqual(new Uploads(next.host, "g_ffffffffffff", () => {}).list, []);
+    for (const { key } of shown.list) shown.remove(key);
+    assert.deepEqual(new Uploads((await Pair.opened(next.state)).host, GROUP, () => {}).list, []);
   });
 
   it("fail when their pieces come in another order, too early, or are too much", async () => {

@@ -17,7 +17,7 @@ import type {
 } from "../../../shared/stream-client/listeners.ts";
 import { TerminalSockets } from "../../../shared/stream-client/terminal-sockets.ts";
 import { fileName } from "../../controls/file-name.ts";
-import type { BlobAddress, Host, Uploaded, UploadOptions } from "../host.ts";
+import type { BlobAddress, Host, PageMemory, Uploaded, UploadOptions } from "../host.ts";
 import { BrowserAddresses } from "./browser-addresses.ts";
 import { browserSocket, serverSentEvents } from "./browser-streams.ts";
 import type { Requests } from "./requests.ts";
@@ -35,6 +35,23 @@ export class HttpHost implements Host {
   readonly #socket: EventSocket;
   readonly #stopped = new AbortController();
   readonly #terminals = new TerminalSockets();
+  readonly page: PageMemory = {
+    get: (key) => {
+      try {
+        return JSON.parse(sessionStorage.getItem(MEMORY_PREFIX + key) ?? "null");
+      } catch {
+        return null;
+      }
+    },
+    set: (key, value) => {
+      try {
+        if (value === null) sessionStorage.removeItem(MEMORY_PREFIX + key);
+        else sessionStorage.setItem(MEMORY_PREFIX + key, JSON.stringify(value));
+      } catch {
+        // A browser without storage, or a full one.
+      }
+    },
+  };
   /** What the browser's storage didn't accept. */
   readonly #memory = new Map<string, unknown>();
 

@@ -17,7 +17,14 @@ import type {
 } from "../../../shared/stream-client/listeners.ts";
 import type { Shown } from "../../../shared/webview-protocol.ts";
 import { fileName } from "../../controls/file-name.ts";
-import { type BlobAddress, type Host, HostError, type Uploaded, type UploadOptions } from "../host.ts";
+import {
+  type BlobAddress,
+  type Host,
+  HostError,
+  type PageMemory,
+  type Uploaded,
+  type UploadOptions,
+} from "../host.ts";
 import { Channel, type WebviewApi, type Welcome } from "./channel.ts";
 import { TabAddresses } from "./tab-addresses.ts";
 
@@ -26,6 +33,8 @@ const { pieceBytes, pieces, memoryValueCharacters } = LIMITS.webview;
 const TELL_AFTER_MS = 200;
 /** The key of the tab's own address. */
 const ADDRESS = "address";
+/** Goes in front of keys that only this page has. */
+const PAGE_PREFIX = "page/";
 /** What the editor's own explorer gives of dragged files. */
 const DRAGGED_ADDRESSES = ["application/vnd.code.uri-list", "text/uri-list"];
 
@@ -35,6 +44,10 @@ export class VsCodeHost implements Host {
     get: () => this.#state.get(ADDRESS)?.value,
     set: (query) => this.#setState(ADDRESS, query),
   });
+  readonly page: PageMemory = {
+    get: (key) => this.#state.get(PAGE_PREFIX + key)?.value ?? null,
+    set: (key, value) => this.#setState(PAGE_PREFIX + key, value),
+  };
   readonly #api: WebviewApi;
   readonly #channel: Channel;
   readonly #watchers = new Set<(connection: Connection) => void>();
@@ -270,7 +283,8 @@ export class VsCodeHost implements Host {
   }
 
   #setState(key: string, value: unknown): void {
-    this.#state.set(key, { at: Date.now(), value });
+    if (value === null && key.startsWith(PAGE_PREFIX)) this.#state.delete(key);
+    else this.#state.set(key, { at: Date.now(), value });
     this.#api.setState(Object.fromEntries(this.#state));
   }
 
