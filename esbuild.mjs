@@ -199,7 +199,9 @@ function sizesOf(outputs) {
 
 /** The part of the extension that runs in the editor's extension host. */
 async function buildExtension() {
-  const folder = workshop();
+  const top = workshop();
+  // As deep as its place, so that the paths in source maps stay right.
+  const folder = join(top, "extension");
   const place = join(OUT, "extension");
   try {
     const { metafile } = await build({
@@ -233,7 +235,7 @@ async function buildExtension() {
       ...pages,
     ];
   } finally {
-    rmSync(folder, { recursive: true, force: true });
+    rmSync(top, { recursive: true, force: true });
   }
 }
 

@@ -3,7 +3,8 @@
  * every platform without a daemon, and one for this platform with daemon, command line and native
  * packages. `-- --target linux-arm64` (or another of vsce's targets, several times if wanted)
  * builds those of other platforms from npm's packages for them, without running a script.
- * `--only-universal` and `--only-this` build one file.
+ * `--only-universal` and `--only-this` build one file. `--folder` builds none, but a folder of the
+ * same shape around the built files, which an editor runs as an extension in development.
  */
 import {
   cpSync,
@@ -14,15 +15,18 @@ import {
   readFileSync,
   rmSync,
   statSync,
+  symlinkSync,
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { join, resolve } from "node:path";
 import { createVSIX } from "@vscode/vsce";
 import { VSIX_BUDGETS } from "./bundles.mjs";
 import { installCached } from "./cache.mjs";
 
 const OUT = join("dist", "vsix");
+/** What goes into an extension beside its built files. */
+const MANIFEST = ["package.json", "package.nls.json", "README.md", "CHANGELOG.md", "media"];
 const THIS = `${process.platform}-${process.arch}`;
 /** What `svc` needs from npm at run time: its dependencies, as package.json names them. */
 const { version, dependencies } = JSON.parse(readFileSync("package.json", "utf8"));
@@ -61,8 +65,7 @@ const copy = (from, to) => cpSync(from, to, { recursive: true, dereference: true
 
 /** Puts together what goes into the file; `target` is null for the one without a daemon. */
 function stage(folder, target) {
-  for (const name of ["package.json", "package.nls.json", "README.md", "CHANGELOG.md", "media"])
-    copy(join("extension", name), join(folder, name));
+  for (const name of MANIFEST) copy(join("extension", name), join(folder, name));
   // Everything in the folder is meant to be in the file.
   writeFileSync(join(folder, ".vscodeignore"), "");
   copy(join("dist", "extension"), join(folder, "dist"));
@@ -91,6 +94,8 @@ async function pack(target) {
       dependencies: false,
       skipLicense: true,
       allowMissingRepository: true,
+      // The pictures of the README are in the file.
+      rewriteRelativeLinks: false,
       ...(target === null ? {} : { target }),
     });
     const { size } = statSync(packagePath);
@@ -103,7 +108,21 @@ async function pack(target) {
   }
 }
 
+/** The folder for an extension in development. The built files stay where their source maps fit. */
+function linkFolder() {
+  const folder = join(OUT, "folder");
+  rmSync(folder, { recursive: true, force: true });
+  mkdirSync(join(folder, "daemon"), { recursive: true });
+  for (const name of MANIFEST) symlinkSync(resolve("extension", name), join(folder, name));
+  symlinkSync(resolve("dist", "extension"), join(folder, "dist"));
+  symlinkSync(resolve("dist"), join(folder, "daemon", "dist"));
+}
+
 const options = process.argv.slice(2);
+if (options.includes("--folder")) {
+  linkFolder();
+  process.exit(0);
+}
 const named = options.flatMap((option, index) => (option === "--target" ? [options[index + 1]] : []));
 const targets =
   named.length > 0

@@ -70,7 +70,7 @@ export async function chooseGroup(parts: Parts, given: unknown): Promise<GroupRo
   if (open.length === 1 && only !== undefined) return { kind: "group", groupId: only.summary.group_id };
   if (groups.length === 0) throw new Error("There is no Group yet. Attach a folder first.");
   const chosen = await vscode.window.showQuickPick(
-    groups.map(({ summary, scopes }) => ({
+    [...open, ...groups.filter((group) => !open.includes(group))].map(({ summary, scopes }) => ({
       label: plain(summary.title),
       description: plain(scopes?.[0]?.path ?? ""),
       groupId: summary.group_id,

@@ -23,6 +23,8 @@ export interface EditorOptions {
   universal?: boolean;
   /** Ask whether the workspace is trusted. */
   trust?: boolean;
+  /** The Home of svc; one of its own by default. */
+  home?: string;
   /** VSIX files of other extensions. */
   extensions?: readonly string[];
 }
@@ -42,7 +44,7 @@ export class Editor {
     this.#browser = browser;
     this.#options = options;
     this.folder = mkdtempSync(join(tmpdir(), "svc-editor-"));
-    this.home = join(this.folder, "home");
+    this.home = options.home ?? join(this.folder, "home");
   }
 
   /** Installs the extension in an empty profile and starts the server. */
@@ -64,7 +66,7 @@ export class Editor {
     return path;
   }
 
-  /** A window on a folder, in a profile of its own. */
+  /** A window on a folder or workspace file, in a browser profile of its own. */
   async window(path: string, options: { theme?: "light" | "dark" } = {}): Promise<EditorWindow> {
     const context = await this.#browser.newContext({
       viewport: { width: 1280, height: 860 },
@@ -73,7 +75,8 @@ export class Editor {
     this.#contexts.push(context);
     const page = await context.newPage();
     page.setDefaultTimeout(PATIENCE_MS);
-    await page.goto(`http://127.0.0.1:${this.#port}/?folder=${encodeURIComponent(path)}`);
+    const kind = path.endsWith(".code-workspace") ? "workspace" : "folder";
+    await page.goto(`http://127.0.0.1:${this.#port}/?${kind}=${encodeURIComponent(path)}`);
     const window = new EditorWindow(page);
     await page.locator('.activitybar .action-item a[aria-label^="svc"]').first().waitFor();
     return window;
@@ -231,7 +234,9 @@ export class EditorWindow {
     const icon = 'a[aria-label^="svc"]';
     // A click on the one that is open would close it.
     const open = this.page.locator(`.activitybar .action-item.checked ${icon}`);
-    if ((await open.count()) === 0) await this.page.locator(`.activitybar .action-item ${icon}`).click();
+    // The icon, or the badge on it.
+    const item = this.page.locator(".activitybar .action-item", { has: this.page.locator(icon) });
+    if ((await open.count()) === 0) await item.click();
     await this.view("Groups").waitFor();
   }
 

@@ -45,8 +45,9 @@ export class VsCodeHost implements Host {
     set: (query) => this.#setState(ADDRESS, query),
   });
   readonly page: PageMemory = {
-    get: (key) => this.#state.get(PAGE_PREFIX + key)?.value ?? null,
-    set: (key, value) => this.#setState(PAGE_PREFIX + key, value),
+    // A window has one tab for each Group, and it may lose a document's own last state.
+    get: (key) => this.recall(PAGE_PREFIX + key),
+    set: (key, value) => this.remember(PAGE_PREFIX + key, value),
   };
   readonly #api: WebviewApi;
   readonly #channel: Channel;
@@ -283,8 +284,7 @@ export class VsCodeHost implements Host {
   }
 
   #setState(key: string, value: unknown): void {
-    if (value === null && key.startsWith(PAGE_PREFIX)) this.#state.delete(key);
-    else this.#state.set(key, { at: Date.now(), value });
+    this.#state.set(key, { at: Date.now(), value });
     this.#api.setState(Object.fromEntries(this.#state));
   }
 
