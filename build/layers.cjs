@@ -125,7 +125,7 @@ exports.fronts = [
   },
   {
     folder: "webview/feed",
-    files: ["attachment", "conversation", "excerpt", "feed", "message", "search"],
+    files: ["attachment", "conversation", "excerpt", "feed", "message", "search", "thread"],
   },
   { folder: "webview/hosts/http", files: ["http-host", "http-session", "requests"] },
   { folder: "webview/terminals", files: ["open-terminals", "terminals"] },

@@ -1,6 +1,6 @@
 /**
  * Addresses of the Workbench (docs/interface.md#addresses): a Group, and in it a message, a
- * terminal or a search. No secret is ever part of one.
+ * thread, a terminal or a search. No secret is ever part of one.
  */
 import { ID_PATTERNS } from "./id-patterns.ts";
 import { LIMITS } from "./limits.ts";
@@ -8,13 +8,21 @@ import { LIMITS } from "./limits.ts";
 export interface Address {
   groupId: string | null;
   eventId: string | null;
+  /** A message of the thread that is shown. */
+  threadId: string | null;
   /** Whose terminal is shown. */
   actorId: string | null;
   /** What is searched for; empty while nothing was typed. */
   search: string | null;
 }
 
-export const NOWHERE: Readonly<Address> = { groupId: null, eventId: null, actorId: null, search: null };
+export const NOWHERE: Readonly<Address> = {
+  groupId: null,
+  eventId: null,
+  threadId: null,
+  actorId: null,
+  search: null,
+};
 
 function matching(value: string | null, pattern: RegExp): string | null {
   return value !== null && pattern.test(value) ? value : null;
@@ -28,16 +36,18 @@ export function readAddress(query: string): Address {
   return {
     groupId,
     eventId: matching(members.get("message"), ID_PATTERNS.event),
+    threadId: matching(members.get("thread"), ID_PATTERNS.event),
     actorId: matching(members.get("terminal"), ID_PATTERNS.actor),
     search: members.get("search")?.slice(0, LIMITS.addressSearchCharacters) ?? null,
   };
 }
 
 /** The query of an address, with its question mark; empty for nowhere. */
-export function addressQuery({ groupId, eventId, actorId, search }: Address): string {
+export function addressQuery({ groupId, eventId, threadId, actorId, search }: Address): string {
   if (groupId === null) return "";
   const members = new URLSearchParams({ group: groupId });
   if (eventId !== null) members.set("message", eventId);
+  if (threadId !== null) members.set("thread", threadId);
   if (actorId !== null) members.set("terminal", actorId);
   if (search !== null) members.set("search", search.slice(0, LIMITS.addressSearchCharacters));
   return `?${members}`;

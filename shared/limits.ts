@@ -8,6 +8,8 @@ const MiB = 1024 * KiB;
 export const LIMITS = {
   /** What a refusal quotes of a name that the caller gave. */
   quotedCharacters: 80,
+  /** What is shown of a conversation of replies at once. */
+  thread: { messages: 200 },
   /** What an address of the Workbench holds of a longer search. */
   addressSearchCharacters: 500,
   message: {

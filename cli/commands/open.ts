@@ -1,5 +1,5 @@
 /** The Workbench in a browser, by a one-time link, at what the person names. */
-import { addressQuery } from "../../shared/address.ts";
+import { addressQuery, NOWHERE } from "../../shared/address.ts";
 import { openInBrowser } from "../browser.ts";
 import type { CommandContext } from "../context.ts";
 import { groupNamed } from "../lookup.ts";
@@ -13,6 +13,7 @@ async function addressOf(context: CommandContext): Promise<string> {
   // What doesn't exist is refused here, and not on a page.
   await context.client.result("group_show", { group_id: groupId });
   return addressQuery({
+    ...NOWHERE,
     groupId,
     eventId: message === undefined ? null : await context.event(groupId, message),
     actorId: terminal === undefined ? null : await context.actor(groupId, terminal),

@@ -7,6 +7,7 @@ import type { OpenGroup } from "./group.ts";
 /** What messaging counts. */
 export interface GroupCounts {
   unread: number;
+  first_unread: string | null;
   attention: number;
   last_event: { id: string; ts: string } | null;
 }
@@ -21,7 +22,7 @@ export function summaryOf(group: OpenGroup, counts: GroupCounts): GroupSummary {
     updated_at: updatedAt,
     actors,
   } = group.record;
-  const { unread, attention, last_event: lastEvent } = counts;
+  const { unread, first_unread: firstUnread, attention, last_event: lastEvent } = counts;
   return {
     group_id: groupId,
     title,
@@ -31,6 +32,7 @@ export function summaryOf(group: OpenGroup, counts: GroupCounts): GroupSummary {
     updated_at: updatedAt,
     actors: actors.length,
     unread,
+    first_unread: firstUnread,
     attention,
     last_event: lastEvent,
   };

@@ -216,6 +216,10 @@ export class Ledger {
     return this.#history.ordinalOf(id);
   }
 
+  idOf(ordinal: Ordinal): string {
+    return this.#history.index.id(ordinal);
+  }
+
   /**
    * Of the events whose ids begin with these hex digits, oldest first; each is looked up when it is
    * asked for.

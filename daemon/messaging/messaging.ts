@@ -161,6 +161,7 @@ export class Messaging implements Chats {
       ledger_tail: (input) => this.#reads.tail(input),
       ledger_window: (input) => this.#reads.window(input),
       ledger_find: (input, context) => this.#reads.find(input, context),
+      ledger_thread: (input) => this.#reads.thread(input),
       ledger_search: (input) => this.#reads.search(input),
       ledger_statuses: (input, context) => this.#reads.statuses(input, context),
       ledger_compact: (input) => this.#reads.compact(input),

@@ -1,7 +1,7 @@
 /** Groups and scopes. */
 import * as z from "zod";
 import { LIMITS } from "../limits.ts";
-import { Group, GroupId, GroupSettings, GroupState, label, ScopeKey, text } from "../model.ts";
+import { EventId, Group, GroupId, GroupSettings, GroupState, label, ScopeKey, text } from "../model.ts";
 import { operation } from "./contract.ts";
 
 /**
@@ -18,6 +18,8 @@ export const GroupSummary = z.strictObject({
   actors: z.int(),
   /** Messages to the person that came after the last one they opened. */
   unread: z.int(),
+  /** The first of them; null when there is none. */
+  first_unread: EventId.nullable(),
   /** What needs the person: unread messages that ask for their reply, and open requests to them. */
   attention: z.int(),
   last_event: z.strictObject({ id: z.string(), ts: z.string() }).nullable(),

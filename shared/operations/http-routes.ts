@@ -60,6 +60,7 @@ const ROUTES: Partial<Record<OperationName, readonly [method: HttpMethod, path: 
   draft_put: ["PUT", "/groups/{group_id}/draft"],
   ledger_tail: ["GET", "/groups/{group_id}/ledger/tail"],
   ledger_window: ["GET", "/groups/{group_id}/ledger/window"],
+  ledger_thread: ["GET", "/groups/{group_id}/ledger/thread"],
   ledger_search: ["GET", "/groups/{group_id}/ledger/search"],
   ledger_statuses: ["POST", "/groups/{group_id}/ledger/statuses"],
   access_token_create: ["POST", "/access-tokens"],

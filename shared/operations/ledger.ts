@@ -55,6 +55,18 @@ export const ledgerOperations = [
     idempotent: true,
   }),
   operation({
+    name: "ledger_thread",
+    title: "Show a thread",
+    summary:
+      "Shows the message that began a conversation and all replies to it and to each other, oldest first. Of a very long one, the beginning.",
+    input: z.strictObject({ group_id: GroupId, event_id: EventId }),
+    output: Page,
+    callers: readers,
+    lock: "none",
+    effect: "read",
+    idempotent: true,
+  }),
+  operation({
     name: "ledger_search",
     title: "Search messages",
     summary:

@@ -1,4 +1,4 @@
-/** Finding things again: the palette, the order of the Groups, drafts, and a feed of messages only. */
+/** Finding things again: the palette, threads, what is new, and what the lists hold. */
 
 import assert from "node:assert/strict";
 import { until } from "../support/until.ts";
@@ -85,6 +85,86 @@ describe("Workbench: finding", () => {
     await page.locator(".compose-text").fill("");
     await openGroup(page, "alpha");
     await mark.waitFor({ state: "detached" });
+  });
+
+  it("shows where new messages begin, and goes there", async () => {
+    const { groupId, actors } = await setting.group("away");
+    const send = (text: string) =>
+      actors["lead"]!.result("send", { group_id: groupId, text: `${text}\n\nand\n\nmore`, to: ["user"] });
+    await setting.owner.result("feed_read", { group_id: groupId, event_id: (await send("seen")).event.id });
+    for (let number = 1; number <= 80; number += 1) await send(`unread ${number}.`);
+    const { page } = await setting.window();
+    await openGroup(page, "away");
+    await page.locator("svc-message", { hasText: "unread 80." }).waitFor();
+    await page.locator(".to-new").click();
+    const first = page.locator("svc-message", { hasText: "unread 1." });
+    await until("it has the focus", () => first.evaluate((element) => element === document.activeElement));
+    const line = page.locator(".new-from");
+    assert.equal(
+      await line.evaluate((element) => element.nextElementSibling?.textContent?.includes("unread 1.")),
+      true,
+    );
+    await page.locator(".to-new").waitFor({ state: "detached" });
+    // Read on, the line stays; what comes while the person reads a thread is new again.
+    await page.keyboard.press("End");
+    await page.locator("svc-message", { hasText: "unread 80." }).waitFor();
+    await until("all is read", async () => {
+      const { groups } = await setting.owner.result("group_list", {});
+      return groups.find(({ group_id }) => group_id === groupId)?.first_unread === null;
+    });
+    const last = page.locator("svc-feed svc-message", { hasText: "unread 80." });
+    await last.hover();
+    await last.locator('[aria-label="More message actions"]').click();
+    await page.locator("[role=menuitem]", { hasText: "Show thread" }).click();
+    await page.locator("svc-thread", { hasText: "No replies yet." }).waitFor();
+    await send("the newest one");
+    await page.locator(".group-row", { hasText: "away" }).locator(".unread-count").waitFor();
+    await page.locator('[aria-label="Close the thread"]').click();
+    await until("the line has moved", async () =>
+      page.evaluate(
+        () =>
+          document.querySelector(".new-from")?.nextElementSibling?.textContent?.includes("newest one") ===
+          true,
+      ),
+    );
+  });
+
+  it("shows a request with all its replies, and is written to from there", async () => {
+    const { groupId, actors } = await setting.group("threads", ["lead", "coder"]);
+    const group_id = groupId;
+    const asked = await setting.owner.result("send", {
+      group_id,
+      text: "Who knows about zebras?",
+      to: ["lead", "coder"],
+      message_mode: "request_reply",
+    });
+    await setting.owner.result("send", { group_id, text: "Something else.", to: ["lead"] });
+    const reply = await actors["lead"]!.result("reply", {
+      group_id,
+      event_id: asked.event.id,
+      text: "I do.",
+    });
+    await setting.owner.result("reply", { group_id, event_id: reply.event.id, text: "Me too." });
+    const { page } = await setting.window();
+    await openGroup(page, "threads");
+    const message = page.locator("svc-feed svc-message", { hasText: "I do." }).first();
+    await message.hover();
+    await message.locator('[aria-label="More message actions"]').click();
+    await page.locator("[role=menuitem]", { hasText: "Show thread" }).click();
+    const thread = page.locator("svc-thread");
+    const texts = () => thread.locator(".markdown").allInnerTexts();
+    await until("three messages", async () => (await texts()).length === 3);
+    assert.deepEqual(await texts(), ["Who knows about zebras?", "I do.", "Me too."]);
+    assert.deepEqual(await violations(page), []);
+    await thread.locator("svc-message", { hasText: "Me too." }).hover();
+    await thread.locator("svc-message", { hasText: "Me too." }).locator('[aria-label="Reply"]').click();
+    await page.locator(".compose-text").fill("Thanks.");
+    await page.keyboard.press("ControlOrMeta+Enter");
+    await thread.locator("svc-message", { hasText: "Thanks." }).waitFor();
+    await page.reload();
+    await until("four messages", async () => (await texts()).length === 4);
+    await page.keyboard.press("Escape");
+    await thread.waitFor({ state: "detached" });
   });
 
   it("hides what happens to the Group and its Actors, in later windows too", async () => {

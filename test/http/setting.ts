@@ -133,6 +133,7 @@ export function summaryFor(groupId: string): GroupSummary {
     updated_at: "",
     actors: 0,
     unread: 0,
+    first_unread: null,
     attention: 0,
     last_event: null,
   };

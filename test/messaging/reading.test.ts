@@ -1,4 +1,5 @@
 import assert from "node:assert/strict";
+import { textOf } from "../support/events.ts";
 import { refusal, TestHome } from "./setting.ts";
 
 describe("The person's reading", () => {
@@ -24,6 +25,7 @@ describe("The person's reading", () => {
       return [unread, attention];
     };
     assert.deepEqual(counts(), [3, 1]);
+    assert.equal(home.messaging.counts(group).first_unread, first.event.id);
     assert.ok(told >= 3);
     const read = (event_id: string) => home.call("feed_read", { group_id: group, event_id });
     assert.deepEqual(await read(asked.event.id), { unread: 1, attention: 1 });
@@ -33,10 +35,30 @@ describe("The person's reading", () => {
     await home.call("reply", { group_id: group, event_id: asked.event.id, text: "yes" });
     home = await home.restarted();
     assert.deepEqual(counts(), [1, 0]);
+    assert.equal(home.messaging.counts(group).first_unread, last.event.id);
     await read(last.event.id);
     assert.deepEqual(counts(), [0, 0]);
+    assert.equal(home.messaging.counts(group).first_unread, null);
     assert.equal(home.messaging.counts(group).last_event?.id !== undefined, true);
     await assert.rejects(read("0".repeat(32)), refusal("event_not_found"));
+  });
+
+  it("shows a conversation of replies from any of its messages, and nothing else", async () => {
+    const lead = home.actor(group, "lead");
+    const asked = await home.send(group, "?", { to: ["lead"], message_mode: "request_reply" });
+    await home.send(group, "something else", { to: ["lead"] });
+    const answer = (event_id: string, text: string) =>
+      home.call("reply", { group_id: group, event_id, text }, { as: lead });
+    const first = await answer(asked.event.id, "1");
+    await answer(asked.event.id, "2");
+    const back = await home.call("reply", { group_id: group, event_id: first.event.id, text: "1.1" });
+    home = await home.restarted();
+    for (const event_id of [asked.event.id, back.event.id]) {
+      const { events, has_more } = await home.call("ledger_thread", { group_id: group, event_id });
+      assert.deepEqual([events.map(textOf), has_more], [["?", "1", "2", "1.1"], false]);
+    }
+    const gone = home.call("ledger_thread", { group_id: group, event_id: "0".repeat(32) });
+    await assert.rejects(gone, refusal("event_not_found"));
   });
 
   it("isn't told that its Group is gone while the daemon ends", async () => {

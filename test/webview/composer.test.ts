@@ -446,6 +446,10 @@ describe("read marks", () => {
     const told: unknown[] = [];
     const { host } = hostWith((_, input) => told.push(input["event_id"]));
     const marks = new ReadMarks(host, GROUP, () => looking);
+    looking = true;
+    marks.seen("zero");
+    looking = false;
+    marks.begin();
     marks.seen("one");
     looking = true;
     marks.returned();

@@ -36,10 +36,14 @@ export class Conversation {
   /** Resolves when the unsent text is known, as far as it can be. */
   draftRead: Promise<void> = Promise.resolve();
   readonly #host: Host;
+  readonly #looking: () => boolean;
+  /** Nothing was unread when the daemon last said so; null before. */
+  #allRead: boolean | null = null;
   #openedAt: string | null = null;
 
   constructor(host: Host, groupId: string, looking: () => boolean, inView: () => boolean) {
     this.#host = host;
+    this.#looking = looking;
     this.groupId = groupId;
     this.group = new OpenGroup(host, groupId);
     this.feed = new Feed(host, groupId, (event) => {
@@ -102,6 +106,17 @@ export class Conversation {
       (row) => row.kind === "chat.message" && row.by === "user" && row.data.client_id === key,
     );
     if (isTaken) this.draft.taken();
+  }
+
+  /**
+   * The daemon says which message is the first unread one. Where new messages begin stays where it
+   * was while the person reads on, until more come without them.
+   */
+  noteUnread(first: string | null): void {
+    if (first !== null && (this.#allRead === null || (this.#allRead && !this.#looking())))
+      this.feed.away(first);
+    this.#allRead = first === null;
+    this.marks.begin();
   }
 
   /** The person came back to the window. */

@@ -86,6 +86,8 @@ export class Feed extends Store {
   /** The newest row is in view, so that new ones may follow it. Set by the view. */
   following = true;
   busy: "older" | "newer" | null = null;
+  /** The first message that came while the person was away, and whether they have seen it since. */
+  newFrom: { id: string; met: boolean } | null = null;
 
   /** `onChange` gets each new event that is about the Group itself or its Actors. */
   constructor(host: FeedHost, groupId: string, onChange: (event: LedgerEvent) => void) {
@@ -107,6 +109,20 @@ export class Feed extends Store {
   /** Leaves out what happens to the Group and its Actors, or shows it. Call `open` afterwards. */
   leaveOutEvents(out: boolean): void {
     this.#kinds = out ? MESSAGE_KINDS : FEED_KINDS;
+  }
+
+  /** The person was away from this message on. */
+  away(eventId: string): void {
+    if (this.newFrom?.id === eventId) return;
+    this.newFrom = { id: eventId, met: false };
+    this.changed();
+  }
+
+  /** The person has seen where the new messages begin. */
+  meetNew(): void {
+    if (this.newFrom === null || this.newFrom.met) return;
+    this.newFrom = { ...this.newFrom, met: true };
+    this.changed();
   }
 
   status(eventId: string): MessageStatus | undefined {

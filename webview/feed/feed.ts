@@ -6,8 +6,6 @@
 import { html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
 import type { LedgerEvent, MessageEvent as Message } from "../../shared/events.ts";
-import { shownText } from "../../shared/foreign-text.ts";
-import { addressOf, partiesOf } from "../../shared/message-parties.ts";
 import { day, exact, sameDay } from "../../shared/time-words.ts";
 import { failure, skeleton } from "../controls/controls.ts";
 import { icon } from "../controls/icons.ts";
@@ -17,8 +15,8 @@ import { follow, View } from "../controls/view.ts";
 import type { Host } from "../hosts/host.ts";
 import type { Conversation } from "./conversation.ts";
 import { eventWords } from "./event-words.ts";
-import { flatten } from "./excerpt.ts";
 import type { MessageElement } from "./message.ts";
+import { messageLabel } from "./message-label.ts";
 
 /**
  * Pixels from an end at which the next page is requested, and within which the end counts as seen.
@@ -83,16 +81,18 @@ class FeedElement extends View {
         ${messages || window.hasOlder ? nothing : this.#empty()}
         ${window.hasNewer ? html`<div class="feed-edge">${skeleton(2, "feed")}</div>` : nothing}</div>
       </div>
+      ${feed.newFrom?.met === false ? this.#toNew(feed.newFrom.id) : nothing}
       ${window.unseen > 0 ? this.#pill(window.unseen) : feed.following ? nothing : this.#pill(0)}
       <span class="only-heard">${group.loaded ? "" : "Loading"}</span>`;
   }
 
   #row(row: LedgerEvent, before: LedgerEvent | undefined) {
-    const newDay = before === undefined || !sameDay(before.ts, row.ts);
-    const separator = newDay
-      ? html`<div class="day" role="separator" aria-label=${day(row.ts, Date.now())}><span>${day(row.ts, Date.now())}</span></div>`
-      : nothing;
     const { feed, group } = this.conversation;
+    const newDay = before === undefined || !sameDay(before.ts, row.ts);
+    const isNew = row.id === feed.newFrom?.id;
+    const line = (what: string, name: string) =>
+      html`<div class=${what} role="separator" aria-label=${name}><span>${name}</span></div>`;
+    const separator = html`${newDay ? line("day", day(row.ts, Date.now())) : nothing}${isNew ? line("day new-from", "New") : nothing}`;
     const name = this.#name;
     if (row.kind !== "chat.message") {
       const words = eventWords(row, name);
@@ -104,7 +104,7 @@ class FeedElement extends View {
     const { reply_to: replyTo } = row.data;
     return html`${separator}<svc-message
         role="article"
-        aria-label=${this.#label(row)}
+        aria-label=${messageLabel(row, name)}
         data-row=${row.id}
         .event=${row}
         .status=${feed.status(row.id)}
@@ -112,18 +112,22 @@ class FeedElement extends View {
         .host=${this.host}
         .name=${name}
         .names=${group.actors}
-        ?continued=${!newDay && continues(before, row)}
+        ?continued=${!newDay && !isNew && continues(before, row)}
         ?mayWrite=${this.mayWrite}
       ></svc-message>`;
   }
 
   readonly #name = (id: string): string => this.conversation.group.name(id);
 
-  #label(row: Message): string {
-    const parties = partiesOf(row, this.#name);
-    const { text } = row.data;
-    const from = parties.from === null ? "" : ` from ${parties.from}`;
-    return `${parties.sender}${from} to ${addressOf(parties) || "the Group"}: ${flatten(shownText(text.slice(0, 480))).slice(0, 120)}`;
+  /** New messages begin out of view. */
+  #toNew(eventId: string) {
+    return html`<button
+      type="button"
+      class="pill to-new"
+      @click=${() => this.tell("go-to", { groupId: this.conversation.groupId, eventId })}
+    >
+      ${icon("arrow-up")}<span>First unread</span>
+    </button>`;
   }
 
   #pill(unseen: number) {
@@ -284,6 +288,7 @@ class FeedElement extends View {
     const scroller = this.#scroller;
     const { feed, marks } = this.conversation;
     if (scroller === null || !feed.loaded) return;
+    if (feed.newFrom?.met === false && this.shows(feed.newFrom.id)) feed.meetNew();
     const below = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight;
     if (feed.busy === null) {
       if (feed.window.hasOlder && scroller.scrollTop < PAGE_AT) void feed.older();

@@ -46,6 +46,7 @@ export class MessageElement extends View {
     name: { attribute: false },
     names: { attribute: false },
     continued: { type: Boolean },
+    unquoted: { type: Boolean },
     mayWrite: { type: Boolean },
   };
   declare event: Message;
@@ -61,6 +62,8 @@ export class MessageElement extends View {
   declare names: unknown;
   /** The row above has the same sender and recipients, so the header isn't repeated. */
   declare continued: boolean;
+  /** What it answers is beside it. */
+  declare unquoted: boolean;
   declare mayWrite: boolean;
 
   /** The keyboard is inside. */
@@ -120,7 +123,7 @@ export class MessageElement extends View {
     return html`${this.continued ? nothing : this.#head(message, over)}
       <div class="message-content">
         ${this.continued && over !== null ? settledWords(over) : nothing}
-        ${message.reply_to === undefined ? nothing : this.#reply(message.reply_to, message.quote_text)}
+        ${message.reply_to === undefined || this.unquoted ? nothing : this.#reply(message.reply_to, message.quote_text)}
         ${this.#text(message)}
         ${message.insight === undefined ? nothing : html`<p class="insight">${icon("info")}<span>${shownText(message.insight)}</span></p>`}
         ${
@@ -231,6 +234,11 @@ export class MessageElement extends View {
   #menu(message: ChatMessage, list: readonly RecipientDelivery[]): MenuItem[] {
     const items: MenuItem[] = [
       { label: "Copy text", icon: "copy", onSelect: () => void copy(message.text) },
+      {
+        label: "Show thread",
+        icon: "comment-discussion",
+        onSelect: () => this.tell("go-to", { groupId: this.event.group_id, threadId: this.event.id }),
+      },
       {
         label: "Copy link",
         icon: "link",

@@ -12,6 +12,7 @@ export class ReadMarks {
   readonly #looking: () => boolean;
   #seen: string | null = null;
   #told: string | null = null;
+  #begun = false;
   #timer: ReturnType<typeof setTimeout> | null = null;
 
   /** `looking` returns whether the person can see the window. */
@@ -21,10 +22,17 @@ export class ReadMarks {
     this.#looking = looking;
   }
 
+  /** Where the unread messages begin is known, so that they may be marked. */
+  begin(): void {
+    if (this.#begun) return;
+    this.#begun = true;
+    this.returned();
+  }
+
   /** The newest message is in view. Calls with the same event cost nothing. */
   seen(eventId: string): void {
     this.#seen = eventId;
-    if (this.#timer !== null || this.#told === eventId || !this.#looking()) return;
+    if (this.#timer !== null || this.#told === eventId || !this.#begun || !this.#looking()) return;
     this.#timer = setTimeout(() => void this.#tell(), AFTER_MS);
   }
 

@@ -1,6 +1,6 @@
 /** Operations that read and keep the ledger: `ledger_*`. */
 import { Refusal } from "../../../shared/errors.ts";
-import type { LedgerEvent } from "../../../shared/events.ts";
+import type { LedgerEvent, MessageEvent } from "../../../shared/events.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import type { CallContext } from "../../../shared/operations/caller.ts";
 import type { InputOf, ResultOf } from "../../../shared/operations/registry.ts";
@@ -41,6 +41,36 @@ export class Reads {
       events: annotated(chat, events, input.with_obligation_status),
       has_older: older,
       has_newer: newer,
+    };
+  }
+
+  /** Replies come after what they answer, so that the oldest ones are found first. */
+  thread(input: InputOf<"ledger_thread">): ResultOf<"ledger_thread"> {
+    const { ledger } = this.#chats.get(input.group_id);
+    const messageAt = (ordinal: number | undefined): MessageEvent | null => {
+      const event = ordinal === undefined ? undefined : ledger.read(ordinal);
+      return event?.kind === "chat.message" ? event : null;
+    };
+    let first = messageAt(ledger.ordinalOf(input.event_id));
+    if (first === null) throw new Refusal("event_not_found", { details: { event_id: input.event_id } });
+    for (let steps = 0; first.data.reply_to !== undefined && steps < LIMITS.thread.messages; steps += 1) {
+      const answered = messageAt(ledger.ordinalOf(first.data.reply_to));
+      if (answered === null) break;
+      first = answered;
+    }
+    const found = new Map([[ledger.ordinalOf(first.id)!, first]]);
+    for (const ordinal of found.keys()) {
+      if (found.size > LIMITS.thread.messages) break;
+      for (const later of ledger.related(ordinal)) {
+        const reply = messageAt(later);
+        if (reply?.data.reply_to === found.get(ordinal)!.id) found.set(later, reply);
+        if (found.size > LIMITS.thread.messages) break;
+      }
+    }
+    const events = [...found].sort(([a], [b]) => a - b).map(([, event]) => event);
+    return {
+      events: events.slice(0, LIMITS.thread.messages),
+      has_more: events.length > LIMITS.thread.messages,
     };
   }
 

@@ -16,7 +16,13 @@ type Presence = ActorWithPresence["presence"];
 
 export function countsOf(chats: Chats, chat: GroupChat): GroupCounts {
   const attention = attentionOf(chats, chat);
-  return { unread: chat.projection.unread.count, attention, last_event: chat.lastEvent() };
+  const { unread } = chat.projection;
+  return {
+    unread: unread.count,
+    first_unread: unread.count === 0 ? null : chat.ledger.idOf(unread.at(0)),
+    attention,
+    last_event: chat.lastEvent(),
+  };
 }
 
 /**

@@ -12,6 +12,7 @@ import "../../controls/menu.ts";
 import "../../feed/message.ts";
 import "./offline-banner.ts";
 import "../../feed/search.ts";
+import "../../feed/thread.ts";
 import "./settings-menu.ts";
 import "./splitter.ts";
 import "../../terminals/terminals.ts";
@@ -74,6 +75,7 @@ interface Heard {
   "choose-events": boolean;
   "sort-groups": GroupOrder;
   "close-search": undefined;
+  "close-thread": undefined;
   staleness: boolean;
   "choose-screen-reader": boolean;
 }
@@ -86,6 +88,7 @@ class WorkbenchElement extends View {
     theme: {},
     conversation: { state: true },
     searching: { state: true },
+    thread: { state: true },
     stale: { state: true },
     dragging: { state: true },
     problem: { state: true },
@@ -96,6 +99,8 @@ class WorkbenchElement extends View {
   declare theme: ThemeChoice | "";
   declare conversation: Conversation | null;
   declare searching: boolean;
+  /** A message of the thread that is shown. */
+  declare thread: string | null;
   declare stale: boolean;
   /** Files are held over the page. */
   declare dragging: boolean;
@@ -127,6 +132,7 @@ class WorkbenchElement extends View {
     this.theme = "";
     this.conversation = null;
     this.searching = false;
+    this.thread = null;
     this.stale = false;
     this.dragging = false;
     this.problem = null;
@@ -236,6 +242,7 @@ class WorkbenchElement extends View {
       this.#groups.sort(order);
     });
     on("close-search", () => this.#endSearch());
+    on("close-thread", () => this.#endThread());
     on("found", (eventId) => this.#go({ eventId }));
     on("searched", (search) => this.#settle({ search }));
     on("copy-link", (to) => void this.#copyLink(to));
@@ -272,7 +279,9 @@ class WorkbenchElement extends View {
     const { attention, list, loaded } = this.#groups;
     document.title = `${attention > 0 ? `(${attention}) ` : ""}${this.#groups.find(this.conversation?.groupId ?? null)?.title ?? "Workbench"}`;
     if (!loaded) return;
-    const isKnown = this.#groups.find(this.conversation?.groupId ?? null) !== undefined;
+    const summary = this.#groups.find(this.conversation?.groupId ?? null);
+    const isKnown = summary !== undefined;
+    if (isKnown) this.conversation?.noteUnread(summary.first_unread);
     const { conversation } = this;
     const isGone = !isKnown && conversation !== null && conversation.groupId !== this.#expected;
     const isInVain = isGone && this.#named === conversation.groupId;
@@ -297,7 +306,7 @@ class WorkbenchElement extends View {
     if (this.conversation !== null) this.#navigation.settle({ groupId: this.conversation.groupId, ...to });
   }
 
-  #show({ groupId, eventId, actorId, search }: Address, left: Address | null): void {
+  #show({ groupId, eventId, threadId, actorId, search }: Address, left: Address | null): void {
     if (groupId !== null) {
       if (left !== null || !this.#groups.loaded) this.#named = groupId;
       this.#open(groupId, eventId);
@@ -306,6 +315,9 @@ class WorkbenchElement extends View {
     if (conversation === null) return;
     const narrow = this.#layout.breadth === "narrow";
     this.searching = search !== null;
+    this.thread = threadId;
+    conversation.marks.returned();
+    if (threadId !== null && narrow) this.#layout.show("feed");
     if (actorId !== null) {
       conversation.terminals.show(actorId);
       if (narrow) this.#layout.show("terminals");
@@ -339,8 +351,10 @@ class WorkbenchElement extends View {
     this.conversation?.close();
     this.problem = null;
     this.searching = false;
+    this.thread = null;
     const inView = () => document.visibilityState === "visible";
-    const looking = () => inView() && document.hasFocus();
+    // What lies over the feed hides it.
+    const looking = () => inView() && document.hasFocus() && !this.searching && this.thread === null;
     this.conversation = new Conversation(this.host, groupId, looking, inView);
     const { draft } = this.conversation;
     const mark = () => this.#drafts.mark(groupId, draft.draft);
@@ -464,7 +478,13 @@ class WorkbenchElement extends View {
                 .host=${this.host}
                 .given=${this.#navigation.address.search ?? ""}
               ></svc-search>`
-            : nothing
+            : this.thread !== null
+              ? html`<svc-thread
+                  .conversation=${conversation}
+                  .host=${this.host}
+                  .eventId=${this.thread}
+                ></svc-thread>`
+              : nothing
         }
       </div>
       <svc-composer
@@ -600,6 +620,11 @@ class WorkbenchElement extends View {
     this.#searchFrom = null;
   }
 
+  #endThread(): void {
+    this.#go({});
+    void this.updateComplete.then(() => this.#feed.value?.focusRow());
+  }
+
   #step(by: number): void {
     const { list } = this.#groups;
     const at = list.findIndex((group) => group.group_id === this.conversation?.groupId);
@@ -644,6 +669,7 @@ class WorkbenchElement extends View {
   #escape(): boolean {
     if (this.searching) this.#endSearch();
     else if (this.#composer.value?.escape() === true) this.#composer.value.focus();
+    else if (this.thread !== null) this.#endThread();
     else if (document.activeElement?.matches("svc-composer *") === true) this.#feed.value?.focusRow();
     else return false;
     return true;
