@@ -11,7 +11,12 @@ export function webviewCommands(parts: Parts) {
     needTrust();
     await needDaemon(parts);
     const { groupId } = await chooseGroup(parts, given);
-    await webviews.show("connections", { ...shownGroup(groupId), page });
+    const { text } = (given ?? {}) as { text?: unknown };
+    await webviews.show("connections", {
+      ...shownGroup(groupId),
+      page,
+      text: typeof text === "string" ? text : null,
+    });
   };
   return {
     // From a row of a tree, or with a text to add to the draft.

@@ -7,6 +7,8 @@ import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
+import { ENVIRONMENT } from "../../shared/names.ts";
+import { Peer } from "../mcp/peer.ts";
 import { until } from "../support/until.ts";
 import { openGroup, type Setting, useSetting } from "./setting.ts";
 
@@ -112,6 +114,43 @@ describe("Workbench: Groups, Actors and the window", () => {
     await page.locator('[data-actor=runner] [aria-label="Start runner"]').click();
     await page.locator("dialog[open] .failure", { hasText: "“gone-program”" }).waitFor();
     await press(page, "Cancel");
+  });
+
+  it("shows how each agent is connected, and when it is", async () => {
+    const project = join(
+      setting.daemon.home,
+      "..",
+      `${setting.daemon.home.split("/").at(-1)}-projects`,
+      "own",
+    );
+    mkdirSync(project, { recursive: true });
+    const { group_id } = await setting.owner.result("attach", { path: project });
+    await setting.owner.result("actor_add", { group_id, actor_id: "codex", runtime: "codex" });
+    const { page } = await setting.window();
+    await openGroup(page, "own");
+    await choose(page, ".actor-row", "Connect an agent");
+    const dialog = page.locator("dialog[open]");
+    await dialog.locator(".state", { hasText: "Waiting for codex to connect" }).waitFor();
+    const kind = dialog.locator("select");
+    assert.equal(await kind.inputValue(), "codex");
+    await dialog.locator("pre", { hasText: '[mcp_servers.svc]\ncommand = "svc"' }).waitFor();
+    await kind.selectOption("claude");
+    await dialog
+      .locator(".command", { hasText: "claude mcp add --scope project svc -- svc mcp --as codex" })
+      .waitFor();
+    await dialog.locator(".command", { hasText: `SVC_HOME=${setting.daemon.home}` }).waitFor();
+    await kind.selectOption("any");
+    await dialog.locator("pre", { hasText: "SVC_ACTOR_FILE" }).waitFor();
+    const agent = new Peer({ [ENVIRONMENT.home]: setting.daemon.home }, ["--as", "codex"], project);
+    try {
+      await agent.connect();
+      await dialog.locator(".state.tone-good", { hasText: "codex is connected." }).waitFor();
+    } finally {
+      await agent.close();
+    }
+    await dialog.locator(".state", { hasText: "Waiting for codex" }).waitFor();
+    await press(page, "Done");
+    await closed(page);
   });
 
   it("shows the Groups of a new token with whole boxes, however long their titles are", async () => {

@@ -103,6 +103,25 @@ describe("agents that a person connects, in the editor", function () {
     await window.command("Notifications: Clear All Notifications");
   });
 
+  it("opens the form for an invitation from a link, and nothing else", async () => {
+    const open = async (link: string): Promise<void> => {
+      await window.command("Developer: Open URL");
+      await window.enter("URL to open", link);
+      const dialog = window.page.locator(".monaco-dialog-box");
+      await dialog.getByText("Open", { exact: true }).click();
+    };
+    await open("vscode://svc.svc/join#svc-direct:not-one");
+    const form = await window.documentWith("textarea.invitation-field");
+    await form.locator("textarea.invitation-field").waitFor();
+    assert.equal(await form.locator("textarea.invitation-field").inputValue(), "svc-direct:not-one");
+    await picture("invitation");
+    assert.deepEqual((await owner.result("connect_direct_status", {})).relations, []);
+    await open("vscode://svc.svc/join#something%20else");
+    await window.notification(/doesn't know this link/).waitFor();
+    await window.command("Notifications: Clear All Notifications");
+    await window.command("View: Close All Editors");
+  });
+
   it("lists a server for the folder's Group, and starts it as an Actor of its own", async () => {
     await window.command("MCP: List Servers");
     await window.page.locator(".quick-input-list .monaco-list-row", { hasText: "svc: shop" }).waitFor();

@@ -13,7 +13,10 @@ import type { VsCodeHost } from "../../hosts/vscode/vscode-host.ts";
 const EVERY_MS = 10_000;
 const root = document.getElementById("root")!;
 
-function show(host: VsCodeHost, { group_id: groupId, page }: Pick<Shown, "group_id" | "page">): void {
+function show(
+  host: VsCodeHost,
+  { group_id: groupId, page, text }: Pick<Shown, "group_id" | "page" | "text">,
+): void {
   host.remember("group", groupId);
   const group = new OpenGroup(host, groupId);
   const connections = new DirectConnections(host, groupId, EVERY_MS, () => !document.hidden);
@@ -28,6 +31,7 @@ function show(host: VsCodeHost, { group_id: groupId, page }: Pick<Shown, "group_
       .host=${host}
       .conversation=${{ groupId, group, connections }}
       .first=${page}
+      .pasted=${page === "join" ? (text ?? "") : ""}
     ></svc-connections-dialog>`,
     root,
   );
@@ -42,7 +46,7 @@ async function begin(): Promise<void> {
   });
   const kept = host.recall("group");
   if (welcome.shown !== null) show(host, welcome.shown);
-  else if (typeof kept === "string") show(host, { group_id: kept, page: "list" });
+  else if (typeof kept === "string") show(host, { group_id: kept, page: "list", text: null });
 }
 
 void begin();
