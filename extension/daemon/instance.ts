@@ -73,9 +73,9 @@ export class Instance extends EventEmitter<{ change: [] }> implements GroupsList
     return this.#relations;
   }
 
-  /** Instances of the account. */
+  /** Instances of this account, and Groups of other accounts. */
   get accountConnections(): readonly Connection[] {
-    return this.#connections.filter(({ group_id: groupId }) => groupId === null);
+    return this.#connections.filter(({ kind }) => kind !== "direct");
   }
 
   /** The link to an account; null until it is read. */

@@ -1,6 +1,11 @@
 /** The tree of connections of every kind: with whom, in which state, and what ends them. */
 import * as vscode from "vscode";
-import { connectionLook, connectionName, connectionSentence } from "../../shared/any-connection-words.ts";
+import {
+  connectionLook,
+  connectionName,
+  connectionSentence,
+  kindWord,
+} from "../../shared/any-connection-words.ts";
 import { connectionWords, endingOf, isPast, peerName } from "../../shared/connection-words.ts";
 import type { Connection } from "../../shared/operations/connect.ts";
 import type { DirectRelation } from "../../shared/operations/direct.ts";
@@ -17,7 +22,7 @@ const READ_HIDDEN_MS = 30_000;
 
 /** A row of the tree; commands get it. */
 export interface ConnectionRow {
-  /** Direct, or an instance of the account. */
+  /** Direct, or through an account. */
   kind: "connection" | "instance";
   id: string;
 }
@@ -72,21 +77,21 @@ export class ConnectionsTree implements vscode.TreeDataProvider<ConnectionRow>, 
 }
 
 function instanceItem(connection: Connection): vscode.TreeItem {
-  const { id, state, last_contact_at: lastContactAt } = connection;
+  const { id, kind, state, last_contact_at: lastContactAt } = connection;
   const { icon, tone, word } = connectionLook(state);
   const name = plain(connectionName(connection));
   const item = new vscode.TreeItem(name, vscode.TreeItemCollapsibleState.None);
   item.id = id;
   item.iconPath = toned(icon, tone);
   item.contextValue = "instance";
-  item.description = `${word} · your account`;
+  item.description = `${word} · ${kindWord(kind)}`;
   const contact = lastContactAt === null ? "No contact yet" : `Last contact ${exact(lastContactAt)}`;
   item.tooltip = [
-    `${name}, of your account`,
+    `${name}, of ${kindWord(kind)}`,
     `${word}: ${plain(connectionSentence(connection))}`,
     contact,
   ].join("\n");
-  item.accessibilityInformation = { label: `${name} of your account, ${word}` };
+  item.accessibilityInformation = { label: `${name} of ${kindWord(kind)}, ${word}` };
   item.command = { command: commandId("showAccount"), title: "Show the account" };
   return item;
 }

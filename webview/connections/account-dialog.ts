@@ -13,10 +13,11 @@ import { DialogView } from "../controls/dialog.ts";
 import { icon } from "../controls/icons.ts";
 import { button, textField } from "../controls/toolkit.ts";
 import { follow } from "../controls/view.ts";
-import { type Host, HostError } from "../hosts/host.ts";
+import type { Host } from "../hosts/host.ts";
 import { AccountLink, type AccountShown } from "./account-link.ts";
 import { instanceCard } from "./instance-card.ts";
 import { qrCode } from "./qr-code.ts";
+import { remedied } from "./remedied.ts";
 
 /** How often the state is polled while the dialog is open. */
 const EVERY_MS = 1500;
@@ -228,17 +229,7 @@ class AccountDialog extends DialogView {
 
   /** Runs a change, then reads the new state. */
   #do(action: () => Promise<unknown>): Promise<boolean> {
-    return this.act(async () => {
-      try {
-        await action();
-      } catch (error) {
-        const remedy = error instanceof HostError ? remedyForLink(error) : null;
-        if (!(error instanceof HostError) || remedy === null) throw error;
-        throw new HostError(error.code, remedy, error.details);
-      } finally {
-        await this.#link.refresh();
-      }
-    });
+    return this.act(() => remedied(action, remedyForLink, () => this.#link.refresh()));
   }
 }
 

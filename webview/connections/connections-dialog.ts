@@ -16,7 +16,7 @@ import { icon } from "../controls/icons.ts";
 import { button } from "../controls/toolkit.ts";
 import { follow } from "../controls/view.ts";
 import type { Conversation } from "../feed/conversation.ts";
-import { type Host, HostError } from "../hosts/host.ts";
+import type { Host } from "../hosts/host.ts";
 import { AccountLink } from "./account-link.ts";
 import { connectionCard } from "./connection-card.ts";
 import { DirectConnections } from "./direct-connections.ts";
@@ -30,6 +30,7 @@ import {
   listenerForm,
   listenerProblem,
 } from "./listener-form.ts";
+import { remedied } from "./remedied.ts";
 
 /** No connection's id. */
 const LISTENER = "listener";
@@ -419,17 +420,7 @@ class ConnectionsDialog extends DialogView {
 
   /** Runs a change, then reads the new state. */
   #do(action: () => Promise<unknown>): Promise<boolean> {
-    return this.act(async () => {
-      try {
-        await action();
-      } catch (error) {
-        const remedy = error instanceof HostError ? remedyForChange(error) : null;
-        if (!(error instanceof HostError) || remedy === null) throw error;
-        throw new HostError(error.code, remedy, error.details);
-      } finally {
-        await this.#connections.refresh();
-      }
-    });
+    return this.act(() => remedied(action, remedyForChange, () => this.#connections.refresh()));
   }
 }
 
