@@ -6,7 +6,7 @@ import { refusal } from "../messaging/setting.ts";
 import { verifies } from "../requirements.ts";
 import { InjectedAuthority } from "./injected-authority.ts";
 import { DOWN, signed, UP, type Wire } from "./memory-transport.ts";
-import { MINUTE, Pair, rest, SECOND, type Side } from "./sending-setting.ts";
+import { grantOf, MINUTE, Pair, rest, SECOND, type Side } from "./sending-setting.ts";
 
 type Details = Extract<ResultOf<"connect_catalog">, { catalog: unknown }>;
 type Discovery = Extract<ResultOf<"connect_catalog">, { instances: unknown }>;
@@ -104,6 +104,47 @@ describe("connect_catalog", () => {
       found.external_groups.map(({ transport }) => transport),
       ["direct"],
     );
+  });
+
+  it("shows both kinds side by side, and keeps to a pair's own connection even when that has ended", async () => {
+    verifies("DRC-061", "DRC-062", "CAT-001");
+    pair = await Pair.open("direct");
+    const { here, there } = pair;
+    const account = new InjectedAuthority("account");
+    account.grants = [grantOf("account", here, there)];
+    const { authorities } = here.home.services.outbound;
+    authorities.add(account, here.transport);
+    const found = (await ask()) as Discovery;
+    assert.deepEqual(
+      found.instances.map(({ instance_id }) => instance_id),
+      [there.instance_id],
+    );
+    assert.deepEqual(
+      found.external_groups.map(({ transport }) => transport),
+      ["direct"],
+    );
+    const { connections } = await here.home.call("connection_list", { group_id: here.group_id });
+    assert.deepEqual(
+      connections.map(({ kind, group_id }) => [kind, group_id]),
+      [
+        ["direct", here.group_id],
+        ["account", null],
+      ],
+    );
+    const elsewhere = "g_00000000000e";
+    for (const state of ["unavailable", "gone"] as const) {
+      here.authority.state = state;
+      assert.equal(authorities.forPair(here.group_id, there.instance_id, there.group_id)?.state, state);
+      await assert.rejects(
+        pair.send({ text: "not over the account" }),
+        refusal(state === "gone" ? "connect_not_granted" : "connect_unavailable"),
+      );
+      const other = authorities.forPair(here.group_id, there.instance_id, elsewhere);
+      assert.equal(other?.state === "granted" && other.grant.authority, "account");
+    }
+    here.authority.grants = [];
+    const freed = authorities.forPair(here.group_id, there.instance_id, there.group_id);
+    assert.equal(freed?.state === "granted" && freed.grant.authority, "account");
   });
 
   it("shows the Actors of a Group that is named with its instance", async () => {
