@@ -164,6 +164,46 @@ describe("Workbench: composing", () => {
     assert.deepEqual([data.to, data.reply_to], [["coder"], first.event.id]);
   });
 
+  it("quotes, forwards, and makes an own message a draft again, after what is already written", async () => {
+    const { groupId, actors } = await setting.group("rewritten", ["lead", "coder"]);
+    await actors["lead"]!.result("send", { group_id: groupId, text: "one\n\ntwo", to: ["user"] });
+    await setting.owner.result("send", {
+      group_id: groupId,
+      text: "Plese run it.",
+      to: ["coder"],
+      message_mode: "mail",
+    });
+    const { page } = await setting.window();
+    await openGroup(page, "rewritten");
+    const text = page.locator(".compose-text");
+    const choose = async (message: string, item: string) => {
+      const row = page.locator("svc-message", { hasText: message });
+      await row.hover();
+      await row.locator('[aria-label="More message actions"]').click();
+      await page.locator("[role=menuitem]", { hasText: item }).click();
+    };
+    const holds = (expected: string) =>
+      until(`the draft is ${expected}`, async () => (await text.inputValue()) === expected);
+    await choose("Plese run it.", "Edit and send again");
+    await holds("Plese run it.");
+    await page.locator(".chip", { hasText: "coder" }).waitFor();
+    assert.equal(await page.locator(".compose-bar select").inputValue(), "mail");
+    await text.fill("Please run it.");
+    await page.keyboard.press("Control+Enter");
+    const { data } = await last(groupId, "Please run it.");
+    assert.deepEqual([data.to, data.message_mode], [["coder"], "mail"]);
+    await holds("");
+    await text.fill("Look:");
+    await choose("two", "Quote");
+    await holds("Look:\n\n> one\n>\n> two\n\n");
+    await text.fill("");
+    await choose("two", "Forward");
+    await holds("lead wrote:\n\n> one\n>\n> two\n\n");
+    await until("the text has the focus", () =>
+      page.evaluate(() => document.activeElement?.matches(".compose-text") === true),
+    );
+  });
+
   it("shows the size of a draft's files again, in another browser too", async () => {
     await setting.group("sizes");
     const { page } = await setting.window();

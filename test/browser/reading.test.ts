@@ -214,6 +214,35 @@ describe("Workbench: reading", () => {
     assert.equal(await lines(quoted), 1);
   });
 
+  it("shows what is to do and done, patches in colors, and long texts when asked to", async () => {
+    const { groupId, actors } = await setting.group("kinds of text");
+    const long = Array.from({ length: 80 }, (_, at) => `line ${at + 1}`).join("\n");
+    for (const text of [
+      "- [ ] open\n- [x] closed\n- [link](https://example.org)",
+      "```diff\n-old\n+new\n same\n```",
+      long,
+    ])
+      await actors["lead"]!.result("send", { group_id: groupId, text, to: ["user"] });
+    const { page } = await setting.window();
+    await openGroup(page, "kinds of text");
+    const tasks = page.locator(".markdown .task");
+    await tasks.first().waitFor();
+    assert.deepEqual(await tasks.allTextContents(), ["To do: open", "Done: closed"]);
+    assert.equal(await page.locator(".task-box.done").count(), 1);
+    const patch = page.locator(".code-block", { hasText: "same" });
+    assert.equal(await patch.locator("code").textContent(), "-old\n+new\n same");
+    assert.equal(await patch.locator(".patch-added").textContent(), "+new");
+    assert.equal(await patch.locator(".patch-removed").textContent(), "-old");
+    const message = page.locator("svc-message", { hasText: "line 80" });
+    const height = async () => (await message.boundingBox())!.height;
+    const cut = await height();
+    await message.locator(".show-more", { hasText: "Show more" }).click();
+    await message.locator(".show-more", { hasText: "Show less" }).waitFor();
+    assert.ok((await height()) > cut + 200);
+    await message.locator(".show-more").click();
+    await until("it is cut again", async () => (await height()) === cut);
+  });
+
   it("tells of each Actor in one line, in a column and on a phone", async () => {
     const { groupId, actors } = await setting.group("rows", ["lead", "reviewer"]);
     for (const client of Object.values(actors))

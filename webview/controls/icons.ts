@@ -54,6 +54,7 @@ export const ICONS = {
   "layout-sidebar-left": 0xebf3,
   "layout-sidebar-right": 0xebf4,
   "list-filter": 0xeb83,
+  forward: 0xec73,
   link: 0xeb15,
   "link-external": 0xeb14,
   loading: 0xeb19,

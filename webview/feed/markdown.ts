@@ -23,12 +23,47 @@ markdown.renderer.rules.link_open = (tokens, at, options, _env, self) => {
 
 const escape = (text: string) => markdown.utils.escapeHtml(text);
 
+const TASK = /^\[([ xX])\]\s+/;
+
+/** `- [ ]` and `- [x]` in a list: what is to be done, and what is. */
+markdown.core.ruler.after("inline", "tasks", ({ tokens, Token }) => {
+  for (const [at, token] of tokens.entries()) {
+    const item = tokens[at - 2];
+    const text = token.children?.[0];
+    if (token.type !== "inline" || item?.type !== "list_item_open" || text?.type !== "text") continue;
+    const mark = TASK.exec(text.content);
+    if (mark === null) continue;
+    text.content = text.content.slice(mark[0].length);
+    item.attrJoin("class", "task");
+    const box = new Token("task", "", 0);
+    box.content = mark[1] === " " ? "" : "done";
+    token.children!.unshift(box);
+  }
+});
+markdown.renderer.rules["task"] = (tokens, at) => {
+  const done = tokens[at]!.content;
+  return `<span class="task-box ${done}"></span><span class="only-heard">${done === "" ? "To do" : "Done"}: </span>`;
+};
+
+/** Added and removed lines of a patch, each in its colour. */
+function patchLines(code: string): string {
+  const kinds: Record<string, string> = { "+": "added", "-": "removed", "@": "place" };
+  return code
+    .split("\n")
+    .map((line) => {
+      const kind = /^(?:\+\+\+|---) /.test(line) ? "place" : kinds[line[0] ?? ""];
+      return kind === undefined ? escape(line) : `<span class="patch-${kind}">${escape(line)}</span>`;
+    })
+    .join("\n");
+}
+
 function codeBlock(content: string, language: string): string {
   const name = language === "" ? "code" : language;
+  const code = shownCode(content.replace(/\n$/, ""));
   return (
     `<div class="code-block"><div class="code-head"><span class="code-language">${escape(name)}</span>` +
     `<button type="button" class="code-copy" tabindex="-1">Copy</button></div>` +
-    `<pre tabindex="-1" dir="ltr"><code>${escape(shownCode(content.replace(/\n$/, "")))}</code></pre></div>`
+    `<pre tabindex="-1" dir="ltr"><code>${language === "diff" || language === "patch" ? patchLines(code) : escape(code)}</code></pre></div>`
   );
 }
 

@@ -27,8 +27,15 @@ const INSIDE = "a:not(.permalink), button, pre, .table-scroll";
 /** A place in a file, such as `src/app.ts:12` or `src/app.ts:12:3`. */
 const REFERENCE = /^[^\s:]*[^\s:/]\.[A-Za-z0-9]+:\d{1,7}(?::\d{1,5})?$/;
 
+/** Beyond this a text is cut until the person asks for more. */
+const LONG = { characters: 6000, lines: 60 } as const;
+
+function isLong(text: string): boolean {
+  return text.length > LONG.characters || text.split("\n", LONG.lines + 1).length > LONG.lines;
+}
+
 export interface MessageAction {
-  kind: "reply" | "jump" | "cancel" | "again";
+  kind: "reply" | "quote" | "forward" | "edit" | "jump" | "cancel" | "again";
   event: Message;
   /** The target of a jump, or who gets it again. */
   target?: string;
@@ -47,6 +54,7 @@ export class MessageElement extends View {
     names: { attribute: false },
     continued: { type: Boolean },
     unquoted: { type: Boolean },
+    whole: { state: true },
     mayWrite: { type: Boolean },
   };
   declare event: Message;
@@ -64,6 +72,8 @@ export class MessageElement extends View {
   declare continued: boolean;
   /** What it answers is beside it. */
   declare unquoted: boolean;
+  /** A long text is shown whole. */
+  declare whole: boolean;
   declare mayWrite: boolean;
 
   /** The keyboard is inside. */
@@ -75,6 +85,7 @@ export class MessageElement extends View {
 
   constructor() {
     super();
+    this.whole = false;
     this.addEventListener("keydown", this.#onKey);
     this.addEventListener("focusout", (event) => {
       if (this.#entered && !this.contains(event.relatedTarget as Node | null)) this.#reach(false);
@@ -92,6 +103,8 @@ export class MessageElement extends View {
 
   #reach(entered: boolean): void {
     this.#entered = entered;
+    // Nothing that has the focus is cut off.
+    if (entered) this.whole = true;
     for (const element of this.querySelectorAll<HTMLElement>(INSIDE)) element.tabIndex = entered ? 0 : -1;
   }
 
@@ -194,9 +207,22 @@ export class MessageElement extends View {
 
   #text(message: ChatMessage) {
     if (message.text === "") return nothing;
-    if (message.format !== "markdown")
-      return html`<div class="plain" dir="auto">${shownText(message.text)}</div>`;
-    return html`<div class="markdown" @click=${this.#onTextClick}>${unsafeHTML(renderMarkdown(message.text))}</div>`;
+    const isCut = isLong(message.text) && !this.whole;
+    const cut = isCut ? "cut" : "";
+    const text =
+      message.format === "markdown"
+        ? html`<div class="markdown ${cut}" @click=${this.#onTextClick}>${unsafeHTML(renderMarkdown(message.text))}</div>`
+        : html`<div class="plain ${cut}" dir="auto">${shownText(message.text)}</div>`;
+    if (!isLong(message.text)) return text;
+    return html`${text}<button
+        type="button"
+        class="link show-more"
+        tabindex="-1"
+        aria-expanded=${!isCut}
+        @click=${() => (this.whole = isCut)}
+      >
+        ${isCut ? "Show more" : "Show less"}
+      </button>`;
   }
 
   /** Groups of other instances that it mentions. */
@@ -247,6 +273,12 @@ export class MessageElement extends View {
       { label: "Copy message id", icon: "key", onSelect: () => void copy(this.event.id) },
     ];
     if (!this.mayWrite) return items;
+    items.push(
+      { label: "Quote", icon: "quote", onSelect: () => this.#begin("quote") },
+      { label: "Forward…", icon: "forward", onSelect: () => this.#begin("forward") },
+    );
+    if (this.event.by === "user")
+      items.push({ label: "Edit and send again…", icon: "edit", onSelect: () => this.#begin("edit") });
     const open = Object.entries(this.status?.obligation_status ?? {}).some(
       ([recipient, obligation]) => obligation.state === "open" && recipient !== "user",
     );
@@ -292,10 +324,14 @@ export class MessageElement extends View {
 
   /** Starts a reply to this message, quoting what is selected in it. */
   reply(): void {
+    this.#begin("reply");
+  }
+
+  #begin(kind: "reply" | "quote" | "forward" | "edit"): void {
     const selection = getSelection();
     const inside = selection !== null && !selection.isCollapsed && this.contains(selection.anchorNode);
     const quote = inside ? selection.toString().trim() : "";
-    this.#act({ kind: "reply", event: this.event, ...(quote === "" ? {} : { quote }) });
+    this.#act({ kind, event: this.event, ...(quote === "" ? {} : { quote }) });
   }
 
   #act(action: MessageAction): void {

@@ -43,6 +43,7 @@ import { bottomBar, rail, sideTabs, welcome } from "./frame.ts";
 import { handleKey } from "./keys.ts";
 import { Layout, type Side } from "./layout.ts";
 import { Navigation } from "./navigation.ts";
+import { addText, isRewriting, type Rewriting, rewrite } from "./writing.ts";
 
 /** How often a visible window without the focus checks for text that another one wrote. */
 const LOOK_EVERY_MS = 3000;
@@ -267,6 +268,7 @@ class WorkbenchElement extends View {
     on("message-action", (action) => {
       if (action.kind === "reply") this.#composer.value?.reply(action.event, action.quote ?? null);
       else if (action.kind === "jump") this.#go({ eventId: action.target ?? action.event.id });
+      else if (isRewriting(action)) void this.#rewrite(action);
       else this.#act(actOnMessage, action);
     });
   }
@@ -555,13 +557,17 @@ class WorkbenchElement extends View {
     void this.#write();
   }
 
-  /** After what is already written. */
   async #addText(text: string): Promise<void> {
     const { conversation } = this;
     if (conversation === null) return;
-    await conversation.draftRead;
-    const before = conversation.draft.draft.text.trimEnd();
-    conversation.draft.update({ text: before === "" ? text : `${before}\n\n${text}` });
+    await addText(conversation, text);
+    if (this.conversation === conversation) await this.#write();
+  }
+
+  async #rewrite(action: Rewriting): Promise<void> {
+    const { conversation } = this;
+    if (conversation === null) return;
+    await rewrite(conversation, action);
     if (this.conversation === conversation) await this.#write();
   }
 
