@@ -1,8 +1,8 @@
 /**
  * `npm run bench [-- --json] [--short] [--only NAME]`: what the product takes, each figure compared
  * with something timed in the same run. Prints a table, or JSON. Exits with 1 if a figure couldn't
- * be measured, or (without `--short`) if one is below its floor. Standard error shows each figure as
- * soon as it is taken.
+ * be measured, or (without `--short`) if one is below its floor. Standard error shows each figure
+ * as soon as it is taken.
  */
 import { parseArgs } from "node:util";
 import { requireCommands } from "../build/prerequisites.mjs";

@@ -40,7 +40,7 @@ interface VersionsDependencies {
   processes: Pick<Processes, "outputOf">;
 }
 
-/** Asks each program once for each state of its file. One that didn't answer is asked again later. */
+/** Asks each program once for each state of its file, and later again if it didn't answer. */
 export class ProgramVersions {
   readonly #deps: VersionsDependencies;
   readonly #known = new Map<string, { version: string | null; until: number }>();

@@ -1,6 +1,6 @@
 /**
- * "Connect an Agent": an agent that the person starts joins the folder's Group. Its configuration is
- * shown as a change before it is written, names no secret, and can be taken back.
+ * "Connect an Agent": an agent that the person starts joins the folder's Group. Its configuration
+ * is shown as a change before it is written, names no secret, and can be taken back.
  */
 import { relative } from "node:path";
 import * as vscode from "vscode";
