@@ -18,7 +18,7 @@ import { NOT_CONNECTED } from "../../shared/names.ts";
 import { ACTOR_ID, ask } from "../commands/actors.ts";
 import { daemonProgram } from "../commands/daemon.ts";
 import { chooseFolder } from "../commands/groups.ts";
-import { needDaemon, needTrust, Over, tell } from "../commands/handling.ts";
+import { needDaemon, needTrust, Over } from "../commands/handling.ts";
 import type { Parts } from "../parts.ts";
 import { plain } from "../plain.ts";
 import { checkInside, configPath, readConfig, removeConfig, writeConfig } from "./config-file.ts";
@@ -231,8 +231,7 @@ export function agentCommands(parts: Parts) {
     async connectAgent() {
       needTrust();
       await needDaemon(parts);
-      // What the person does with the notification at the end is a step of its own.
-      await connectAgent(parts).catch(tell);
+      await connectAgent(parts);
     },
     async disconnectAgent() {
       needTrust();
