@@ -260,6 +260,11 @@ const entries = {
     sentence: "The Actor's process isn't running.",
     remedy: "Start the Actor first.",
   },
+  question_closed: {
+    status: 409,
+    sentence: "The question isn't open any more.",
+    remedy: "Look at the Actor's terminal, and list the open questions with 'svc actor answer ACTOR'.",
+  },
   runner_mismatch: {
     status: 409,
     sentence: "This works only for Actors whose process the daemon runs.",

@@ -160,6 +160,23 @@ const ActorActivity = z.object({
 });
 
 const OfActor = z.object({ actor_id: z.string() });
+
+/**
+ * `actor.answer`: what a person decided through svc about something that an Actor's runtime asked.
+ * The tool's input isn't recorded: `input_sha256` is of its JSON as it was shown.
+ */
+const ActorAnswer = OfActor.extend({
+  actor_generation: z.string(),
+  question_id: z.string(),
+  tool_name: z.string(),
+  input_sha256: z.string(),
+  /** `answer`: the agent's own questions were answered. */
+  decision: z.enum(["allow", "deny", "answer"]),
+  /** Whose credential: the local socket's, or that of an administrator access token. */
+  via: z.enum(["socket", "web"]),
+  /** It was no longer open when this was recorded, so the runtime never got the answer. */
+  late: z.literal(true).optional(),
+});
 const Changed = { fields: z.array(z.string()), title: z.string().optional() };
 
 /** By kind: the data of every event that this version writes. */
@@ -196,6 +213,7 @@ export const EVENT_DATA = {
     signal: z.union([z.string(), z.int()]).nullish(),
   }),
   "actor.restart": OfActor,
+  "actor.answer": ActorAnswer,
   "actor.activity": ActorActivity,
 } as const satisfies Record<string, z.ZodObject>;
 

@@ -201,6 +201,28 @@ export const LIMITS = {
      */
     errorSilenceSeconds: 2,
   },
+  /** Permissions and questions of runtimes that are answered through svc (docs/runtimes.md). */
+  questions: {
+    /** After this long, one can only be answered in its terminal. */
+    openSeconds: 12 * 3600,
+    /**
+     * The hook that waits ends this much later at the latest, and its runtime ends it after twice
+     * as much, because a runtime reports that as a failure.
+     */
+    graceSeconds: 30,
+    /** Open at the same time. */
+    perActor: 16,
+    /** What a person would be shown of one. A larger one is asked only in the terminal. */
+    shownBytes: 64 * KiB,
+    /** What a tool is called with: the most members that are shown one by one. */
+    details: 64,
+    /** Questions that an agent asks at once, and the choices of one. */
+    asked: 8,
+    choices: 16,
+    answerBytes: 4 * KiB,
+    /** How closed ones ended, of all Groups. */
+    remembered: 256,
+  },
   /** What a webview in an editor and the extension host exchange (shared/webview-protocol.ts). */
   webview: {
     /** Requests of one webview that aren't answered yet, and what it follows at the same time. */

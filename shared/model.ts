@@ -148,6 +148,11 @@ const actorFields = {
    * don't have this field.
    */
   allow_tools: z.boolean().default(true),
+  /**
+   * What its runtime asks a person can be answered through svc as well as in its terminal. Actors
+   * of earlier versions don't have this field.
+   */
+  answerable: z.boolean().default(false),
   submit: z.enum(["enter", "none"]),
   /**
    * Its owner says that its command reads prompts. Only then are messages typed into a program that

@@ -10,7 +10,7 @@ import type { CommandContext } from "../context.ts";
 import { readInput } from "../input.ts";
 import { oneLine } from "../output.ts";
 import { programFile } from "../program.ts";
-import { moment } from "../render.ts";
+import { counted, moment } from "../render.ts";
 
 async function target(context: CommandContext): Promise<{ group_id: string; actor_id: string }> {
   const groupId = await context.group();
@@ -56,6 +56,12 @@ function allowed(context: CommandContext): { allow_tools?: boolean } {
   return how === undefined ? {} : { allow_tools: how === "allow" };
 }
 
+/** Whether what its agent asks can be answered through svc. */
+function answered(context: CommandContext): { answerable?: boolean } {
+  const where = context.text("questions");
+  return where === undefined ? {} : { answerable: where === "svc" };
+}
+
 export async function add(context: CommandContext): Promise<number> {
   const env = assignments(context, context.list("env"), "--env");
   const scopeKey = context.text("scope");
@@ -70,6 +76,7 @@ export async function add(context: CommandContext): Promise<number> {
     ...(scopeKey === undefined ? {} : { scope_key: scopeKey }),
     enabled: !context.has("disabled"),
     ...allowed(context),
+    ...answered(context),
     prompts: context.has("prompts"),
   };
   const added = await context.client.call("actor_add", input);
@@ -160,6 +167,7 @@ function printActor(context: CommandContext, actor: ActorWithPresence): void {
     ...(actor.runner === "pty"
       ? [["svc's tools", actor.allow_tools ? "used without asking" : "asks before each use"] as const]
       : []),
+    ...(actor.answerable ? [["questions", questionsText(actor)] as const] : []),
     ...(actor.prompts ? [["prompts", "typed into its command"] as const] : []),
     ["unread mail", String(presence.unread_mail)],
     ["pending", [String(presence.pending), ...(held === undefined ? [] : [oneLine(held)])].join(": ")],
@@ -170,6 +178,11 @@ function printActor(context: CommandContext, actor: ActorWithPresence): void {
     ...Object.entries(actor.env).map(([name, value]) => [`env ${name}`, oneLine(value)] as const),
     ...(actor.private_env.length > 0 ? [["private env", actor.private_env.join(", ")] as const] : []),
   ]);
+}
+
+function questionsText({ id, presence: { questions = 0 } }: ActorWithPresence): string {
+  const open = questions === 0 ? "" : `; ${counted(questions, "open question")}: svc actor answer ${id}`;
+  return `answered through svc, too${open}`;
 }
 
 export async function show(context: CommandContext): Promise<number> {
@@ -191,6 +204,7 @@ export async function update(context: CommandContext): Promise<number> {
     ...(context.rest.length > 0 ? { command: [...context.rest] } : {}),
     ...(scope === undefined ? {} : { scope_key: scope === "none" ? null : scope }),
     ...allowed(context),
+    ...answered(context),
     ...promptsOf(context),
   };
   if (Object.keys(change).length === 0)

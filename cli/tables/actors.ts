@@ -35,6 +35,12 @@ const OWN_TOOLS: Option = {
   choices: ["allow", "ask"],
   text: "allow (default): its agent uses svc's own tools without asking you each time; ask: it asks first",
 };
+const QUESTIONS: Option = {
+  name: "questions",
+  value: "WHERE",
+  choices: ["terminal", "svc"],
+  text: "terminal (default): what its agent asks you is answered only in its terminal; svc: in the Workbench and with 'svc actor answer', too, from its next start on",
+};
 const NEW_CONVERSATION: Option = {
   name: "new-conversation",
   text: "Start a new conversation instead of continuing the last one",
@@ -55,6 +61,7 @@ export const actorCommands: readonly Command[] = [
       ENV,
       SCOPE,
       OWN_TOOLS,
+      QUESTIONS,
       PROMPTS,
       { name: "disabled", text: "Deliver nothing to it until it is started" },
     ],
@@ -94,6 +101,7 @@ export const actorCommands: readonly Command[] = [
       { ...ENV, text: "Replace its public environment" },
       { ...SCOPE, text: "Scope key of the project it works in; none removes it" },
       OWN_TOOLS,
+      QUESTIONS,
       PROMPTS,
       { name: "no-prompts", text: "Type nothing into its command; messages wait in the Inbox" },
     ],
@@ -126,6 +134,34 @@ export const actorCommands: readonly Command[] = [
     operations: ["actor_interrupt"],
     options: [GROUP],
     run: async (context) => (await actors()).interrupt(context),
+  },
+  {
+    words: "actor answer",
+    args: "<actor>",
+    operations: ["actor_answer", "actor_questions"],
+    summary:
+      "Show what an Actor's agent asks you, with the exact command or change, and answer it once. The Actor must have been set up with --questions svc. The first answer wins, also one in the Actor's terminal.",
+    options: [
+      GROUP,
+      { name: "question", value: "ID", text: "The question that you answer, by the beginning of its id" },
+      { name: "allow", text: "Allow it once" },
+      { name: "deny", text: "Refuse it" },
+      { name: "terminal", text: "Leave it to the Actor's terminal" },
+      {
+        name: "choose",
+        value: "ANSWER",
+        many: true,
+        text: "Answer the agent's own questions in their order: the numbers of options (1,3) or your words",
+      },
+      { name: "message", value: "TEXT", text: "With --deny: what the agent is told" },
+    ],
+    examples: [
+      "svc actor answer coder",
+      "svc actor answer coder --question 3f2a91c0 --allow",
+      "svc actor answer coder --question 3f2a91c0 --deny --message 'Use make clean.'",
+    ],
+    personOnly: true,
+    run: async (context) => (await import("../commands/answer.ts")).answer(context),
   },
   {
     words: "actor attach",

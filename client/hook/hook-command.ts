@@ -36,6 +36,11 @@ export interface HookCommandOptions {
 }
 
 const HOOK_PATH = `${SOCKET_OPERATION_PREFIX}hook_submit`;
+const DECIDE_PATH = `${SOCKET_OPERATION_PREFIX}hook_decide`;
+const { openSeconds, graceSeconds } = LIMITS.questions;
+const DECIDE_SECONDS = openSeconds + graceSeconds;
+/** How the answer of `hook_decide` begins if it is a decision. */
+const DECIDED = '{"ok":true,"result":{"hookSpecificOutput":';
 const WAIT_SECONDS = LIMITS.activity.hook.waitSeconds;
 
 /** Program and arguments. None of them is secret, and running them needs no shell. */
@@ -53,6 +58,22 @@ export async function prepareHookCommand(options: HookCommandOptions): Promise<H
   }
   if (client === null) return [options.node, join(dirname(options.svc), "hook.cjs"), socket, fields];
   return ["/bin/sh", "-c", hookScript(client, socket, fields)];
+}
+
+/**
+ * What the runtime runs when it asks a person: waits for the answer and prints the decision.
+ * Without one, whatever happens, it prints nothing and succeeds, and the runtime does what it does
+ * without a hook. It needs the files of `prepareHookCommand`.
+ */
+export function decideCommand(options: HookCommandOptions): HookCommand {
+  const { paths, actor_id: actorId, socket, client } = options;
+  const fields = fieldsFile(paths, actorId);
+  if (client === null) {
+    return [options.node, join(dirname(options.svc), "hook.cjs"), "decide", socket, fields];
+  }
+  const { path, program } = client;
+  const script = program === "perl" ? perlDecision(path, socket, fields) : curlDecision(path, socket, fields);
+  return ["/bin/sh", "-c", script];
 }
 
 /** Called after the process has ended. Throws storage_failed. */
@@ -97,9 +118,20 @@ function hookScript({ program, path }: HookClient, socket: string, fields: strin
  * so that the time limit applies while it is open, and the daemon cuts off what grows too large.
  */
 function curlClient(curl: string, socket: string, fields: string): string {
-  const url = `http://localhost${HOOK_PATH}`;
-  const options = `-q -s -m ${WAIT_SECONDS} --noproxy '*' --unix-socket ${quoted(socket)}`;
-  return `${quoted(curl)} ${options} -H @${quoted(fields)} -X POST -T . ${url}`;
+  return curlCall(curl, socket, fields, HOOK_PATH, WAIT_SECONDS);
+}
+
+function curlCall(curl: string, socket: string, fields: string, path: string, seconds: number): string {
+  const options = `-q -s -m ${seconds} --noproxy '*' --unix-socket ${quoted(socket)}`;
+  return `${quoted(curl)} ${options} -H @${quoted(fields)} -X POST -T . http://localhost${path}`;
+}
+
+/** The envelope without what is around its result. */
+function curlDecision(curl: string, socket: string, fields: string): string {
+  const call = curlCall(curl, socket, fields, DECIDE_PATH, DECIDE_SECONDS);
+  const around = DECIDED.slice(0, DECIDED.indexOf('{"hookSpecificOutput"'));
+  const print = `r=\${r#'${around}'}; printf '%s\\n' "\${r%?}"`;
+  return `exec 2>/dev/null; r=$(${call}); case $r in '${DECIDED}'*) ${print};; esac; exit 0`;
 }
 
 /**
@@ -107,20 +139,44 @@ function curlClient(curl: string, socket: string, fields: string): string {
  * the site's settings for Perl, and LC_ALL the loading of locales. The alarm has its default action
  * and so ends Perl wherever it waits.
  */
-const PERL_SCRIPT = [
-  `$SIG{ALRM}="DEFAULT";alarm ${WAIT_SECONDS};`,
-  `($s,$f)=map{/(.*)/s}@ARGV;`,
-  `open F,"<",$f or exit;sysread F,$h,65536;`,
-  `$h=~s/^\\S+:\\n//mg;$h=~s/\\n/\\r\\n/g;`,
-  `while($n=sysread STDIN,$b,65536,length $b){exit if length $b>${LIMITS.activity.hook.payloadBytes}}`,
-  `defined $n or exit;`,
-  `$b="POST ${HOOK_PATH} HTTP/1.1\\r\\nHost: localhost\\r\\n".$h."Content-Length: ".length($b)."\\r\\n\\r\\n".$b;`,
-  `socket S,1,1,0 or exit;connect S,pack("Sa108",1,$s) or exit;`,
-  `while(length $b){$n=syswrite S,$b or exit;substr($b,0,$n)=""}`,
+const PERL_SCRIPT = [`$SIG{ALRM}="DEFAULT";alarm ${WAIT_SECONDS};`, perlRequest(HOOK_PATH)].join("");
+
+/**
+ * Any end but that of a decision is a success that prints nothing. It replaces the shell, so that a
+ * runtime that ends its hook ends this.
+ */
+const PERL_DECISION = [
+  `$SIG{ALRM}=$SIG{TERM}=$SIG{HUP}=$SIG{INT}=sub{exit 0};alarm ${DECIDE_SECONDS};`,
+  perlRequest(DECIDE_PATH),
+  `$r="";until($r=~/\\r\\n\\r\\n/){sysread S,$r,65536,length $r or exit}`,
+  `$r=~/^content-length: (\\d+)/mi or exit;$n=$1+4+index $r,"\\r\\n\\r\\n";`,
+  `while(length $r<$n){sysread S,$r,65536,length $r or exit}`,
+  `print "$1\\n" if $r=~/\\r\\n\\r\\n\\{"ok":true,"result":(\\{"hookSpecificOutput":.*\\})\\}$/s`,
 ].join("");
 
+function perlRequest(path: string): string {
+  return [
+    `($s,$f)=map{/(.*)/s}@ARGV;`,
+    `open F,"<",$f or exit;sysread F,$h,65536;`,
+    `$h=~s/^\\S+:\\n//mg;$h=~s/\\n/\\r\\n/g;`,
+    `while($n=sysread STDIN,$b,65536,length $b){exit if length $b>${LIMITS.activity.hook.payloadBytes}}`,
+    `defined $n or exit;`,
+    `$b="POST ${path} HTTP/1.1\\r\\nHost: localhost\\r\\n".$h."Content-Length: ".length($b)."\\r\\n\\r\\n".$b;`,
+    `socket S,1,1,0 or exit;connect S,pack("Sa108",1,$s) or exit;`,
+    `while(length $b){$n=syswrite S,$b or exit;substr($b,0,$n)=""}`,
+  ].join("");
+}
+
 function perlClient(perl: string, socket: string, fields: string): string {
-  return `LC_ALL=C ${quoted(perl)} -fT -C0 -e ${quoted(PERL_SCRIPT)} ${quoted(socket)} ${quoted(fields)}`;
+  return `LC_ALL=C ${perlCall(perl, PERL_SCRIPT, socket, fields)}`;
+}
+
+function perlDecision(perl: string, socket: string, fields: string): string {
+  return `exec 2>/dev/null; LC_ALL=C; export LC_ALL; exec ${perlCall(perl, PERL_DECISION, socket, fields)}`;
+}
+
+function perlCall(perl: string, script: string, socket: string, fields: string): string {
+  return `${quoted(perl)} -fT -C0 -e ${quoted(script)} ${quoted(socket)} ${quoted(fields)}`;
 }
 
 function quoted(text: string): string {

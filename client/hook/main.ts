@@ -1,10 +1,10 @@
 /**
  * `node hook.cjs SOCKET FILE`, and `svc hook SOCKET FILE`: what an agent's runtime runs at each of
  * its events if there is neither Perl nor curl (hook-command.ts). The request's header fields come
- * from an owner-only file.
+ * from an owner-only file. With `decide` before them, it waits for a person's answer and prints it.
  */
 import { readFileSync } from "node:fs";
-import { serve, type Target } from "./serve.ts";
+import { decide, serve, type Target } from "./serve.ts";
 
 /**
  * The contents of the files named by the arguments. Empty lines, and the names without a value that
@@ -16,4 +16,5 @@ function named(): Target {
   return { socket, fields: lines.filter((line) => /^[A-Za-z-]+: ./.test(line)) };
 }
 
-serve(named);
+if (process.argv.at(-3) === "decide") decide(named);
+else serve(named);

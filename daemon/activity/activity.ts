@@ -11,6 +11,7 @@ import type { StoredActor } from "../../shared/model.ts";
 import type { activityOperations } from "../../shared/operations/activity.ts";
 import type { CallContext } from "../../shared/operations/caller.ts";
 import type { HandlersFor } from "../../shared/operations/handlers.ts";
+import type { HookDecision, questionOperations } from "../../shared/operations/questions.ts";
 import type { InputOf, ResultOf } from "../../shared/operations/registry.ts";
 import type { OpenGroup } from "../groups/group.ts";
 import type { GroupRegistry } from "../groups/registry.ts";
@@ -38,6 +39,8 @@ import type {
   PromptListener,
   SessionListener,
 } from "./launches.ts";
+import { UNDECIDED } from "./questions/asked.ts";
+import { Questions } from "./questions/questions.ts";
 import { agree, type Derived, derive } from "./working-state.ts";
 import { type HookEvidence, type WorkingState, WorkingStates } from "./working-states.ts";
 
@@ -52,6 +55,8 @@ type Shown = Omit<WorkingState, "state" | "since" | "trouble"> & {
   state: WorkingState["state"] | "failed";
   since: string | null;
   attention: boolean;
+  /** How many open questions a person may answer through svc; absent if none. */
+  questions?: number;
 };
 type Submitted = ResultOf<"hook_submit">;
 type PresenceListener = (groupId: string, actorId: string) => void;
@@ -63,12 +68,22 @@ export class Activity implements LaunchReports {
   readonly #inputs = new Signal<Parameters<InputListener>>();
   readonly #sessions = new Signal<Parameters<SessionListener>>();
   readonly #presence = new Signal<Parameters<PresenceListener>>();
+  readonly #questions: Questions;
   readonly #stops: (() => void)[] = [];
   #closed = false;
   #working: WorkingStates | null = null;
 
   constructor(deps: ActivityDependencies) {
     this.#deps = deps;
+    this.#questions = new Questions({
+      ...deps,
+      find: (groupId) => deps.registry.find(groupId),
+      isRunning: (launch) => this.#isRunning(launch),
+      changed: (groupId, actorId) => {
+        this.#presence.tell(groupId, actorId);
+      },
+      decided: (launch, operationId) => this.#decided(launch, operationId),
+    });
   }
 
   /** Takes up every Group and follows its changes and the launches. */
@@ -96,9 +111,15 @@ export class Activity implements LaunchReports {
     );
   }
 
-  handlers(): HandlersFor<typeof activityOperations> {
+  handlers(): HandlersFor<typeof activityOperations | typeof questionOperations> {
+    const { registry } = this.#deps;
     return {
       hook_submit: (input, context) => this.#submit(input, context),
+      hook_decide: (input, context) => this.#decide(input, context),
+      actor_questions: ({ group_id: groupId }) => ({
+        questions: this.#questions.of(registry.get(groupId)),
+      }),
+      actor_answer: (input, context) => this.#questions.answer(registry.get(input.group_id), input, context),
       runtime_activity_snapshot: ({ group_id: groupId }) => {
         const events = this.#get(groupId).snapshot();
         return { count: events.length, events };
@@ -132,12 +153,14 @@ export class Activity implements LaunchReports {
     };
     const { state: name, reason, since, last_activity: lastActivity, trouble } = state;
     const shown = name === "idle" && trouble !== undefined ? "failed" : name;
+    const questions = this.#questions.count(groupId, actor.id);
     return {
       state: shown,
       reason,
       since,
       last_activity: lastActivity,
-      attention: name === "waiting" || trouble !== undefined,
+      attention: name === "waiting" || trouble !== undefined || questions > 0,
+      ...(questions === 0 ? {} : { questions }),
     };
   }
 
@@ -170,6 +193,7 @@ export class Activity implements LaunchReports {
 
   typed(launch: Launch): void {
     const { launches } = this.#deps;
+    this.#questions.typed(launch);
     this.#change(launch, async (_activity, _actor, { latest, answers }) => {
       const question = questionOf(latest.hooks);
       if (question !== "" && launches.asks(launch)) answers.see(question);
@@ -216,6 +240,7 @@ export class Activity implements LaunchReports {
   async close(): Promise<void> {
     this.#closed = true;
     for (const stop of this.#stops.splice(0)) stop();
+    this.#questions.close();
     this.#working?.close();
     await this.#working?.settled();
     await this.settled();
@@ -251,6 +276,44 @@ export class Activity implements LaunchReports {
       this.#sessions.tell(launch, report);
     }
     return submitted;
+  }
+
+  /**
+   * Waits for a person's decision. Whatever isn't certain to come from the current process of an
+   * Actor whose questions are answered here gets none.
+   */
+  async #decide(payload: InputOf<"hook_decide">, { caller, signal }: CallContext): Promise<HookDecision> {
+    if (caller.kind !== "actor") throw new Refusal("permission_denied");
+    const { group_id: groupId, actor_id: actorId } = caller;
+    const launch = await this.#launchOf(groupId, actorId);
+    if (launch === null || launch.token_digest !== caller.launch || this.#closed) return UNDECIDED;
+    if (launch.generation !== caller.generation || !isHookRuntime(launch.runtime)) return UNDECIDED;
+    const hook = readHook(launch.runtime, payload);
+    if (typeof hook === "string") return UNDECIDED;
+    const activity = this.#get(groupId);
+    const { group } = activity;
+    const { hooks } = activity.storeOf(group.actor(actorId)).latest;
+    const state = hooks !== null && agree(launch, hooks) ? hooks : null;
+    return this.#questions.ask(group, launch, hook, payload, state, signal);
+  }
+
+  /** Whether this is the launch that runs for the Actor now. */
+  #isRunning(launch: Launch): boolean {
+    const { launches } = this.#deps;
+    const current = launches.current(launch.group_id, launch.actor_id);
+    return current !== null && agree(current, launch) && launches.isAlive(current);
+  }
+
+  /** The question of this tool use, or of all, was answered, which no hook reports. */
+  #decided(launch: Launch, operationId: string): void {
+    this.#change(launch, (activity, actor, store) =>
+      store.submit((content) => {
+        if (content.hooks === null || !agree(launch, content.hooks)) return null;
+        const at = activity.timestampAfter(content);
+        const { state, revisions } = answered(content.hooks, at, operationId);
+        return activity.change(actor, content, state, revisions, at);
+      }),
+    );
   }
 
   /** As far as the hooks of this launch report. */
@@ -308,6 +371,7 @@ export class Activity implements LaunchReports {
       judged.remember();
       // The end of a session takes nothing out of the queue.
       if (hook.kind !== "session") this.#tellInput(launch, fresh.hooks, judged.state);
+      this.#questions.reported(launch, judged.state);
       return change;
     });
     committed.catch((error: unknown) => this.#warn(launch, error));
@@ -355,6 +419,7 @@ export class Activity implements LaunchReports {
         if (content.hooks === null) return null;
         const at = activity.timestampAfter(content);
         const next = isAnswered ? answered(content.hooks, at) : refuteTurn(content.hooks, at);
+        if (next !== null) this.#questions.reported(launch, next.state);
         return next && activity.change(actor, content, next.state, next.revisions, at);
       });
     });
@@ -368,6 +433,7 @@ export class Activity implements LaunchReports {
   }
 
   #ended(launch: Launch): void {
+    this.#questions.ended(launch);
     this.#change(launch, (activity, actor, store) =>
       store.submit((content): Change | null => {
         if (content.hooks === null || !agree(launch, content.hooks)) return null;
@@ -435,6 +501,7 @@ export class Activity implements LaunchReports {
     const activity = this.#groups.get(groupId);
     this.#groups.delete(groupId);
     this.#working?.forget(groupId, []);
+    this.#questions.recheck(groupId);
     activity?.close();
   }
 
@@ -442,6 +509,7 @@ export class Activity implements LaunchReports {
     const activity = this.#groups.get(groupId);
     if (activity === undefined) return;
     activity.actorsChanged();
+    this.#questions.recheck(groupId);
     this.#working?.forget(groupId, activity.group.record.actors);
   }
 }

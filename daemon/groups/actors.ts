@@ -75,12 +75,7 @@ export class Actors {
   ): Promise<{ actor: Actor; token_file: string }> {
     checkMayManage(group, caller, "add", input.actor_id);
     const isRun = input.runner === "pty";
-    if (input.prompts && caller.kind === "actor") {
-      throw new Refusal("permission_denied", {
-        specifics: "Only a person may say that a command reads prompts.",
-        details: { field: "prompts" },
-      });
-    }
+    if (caller.kind === "actor") checkOnlyAPersonMay(input);
     if (isRun && input.runtime === "custom" && input.command.length === 0) {
       throw new Refusal("invalid_args", {
         specifics: "A custom Actor that the daemon runs needs a command.",
@@ -99,6 +94,7 @@ export class Actors {
       scope_key: input.scope_key ?? null,
       enabled: input.enabled,
       allow_tools: input.allow_tools,
+      answerable: input.answerable,
       submit: "enter",
       prompts: input.prompts,
       created_at: now,
@@ -320,4 +316,15 @@ export class Actors {
     );
     return true;
   }
+}
+
+/** Throws permission_denied for what an Actor can't choose for another. */
+function checkOnlyAPersonMay({ prompts, answerable }: InputOf<"actor_add">): void {
+  const chosen = prompts ? "prompts" : answerable ? "answerable" : null;
+  if (chosen === null) return;
+  const what = {
+    prompts: "Only a person may say that a command reads prompts.",
+    answerable: "Only a person may choose that an Actor's questions are answered through svc.",
+  };
+  throw new Refusal("permission_denied", { specifics: what[chosen], details: { field: chosen } });
 }

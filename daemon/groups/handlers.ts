@@ -43,7 +43,10 @@ function actorHandlers(deps: GroupHandlerDependencies): HandlersFor<typeof actor
   const withPresence = (group: OpenGroup, caller: Caller, actorId: string): ActorWithPresence => {
     const actor = viewActor(group, actorId);
     const shown = caller.kind === "exhibit" ? { ...actor, command: [], env: {}, private_env: [] } : actor;
-    return { ...shown, presence: deps.presence(group.group_id, actorId) };
+    const { questions, ...presence } = deps.presence(group.group_id, actorId);
+    // Only who may answer them is told that there are any.
+    const isTold = caller.kind === "user" && questions !== undefined;
+    return { ...shown, presence: isTold ? { ...presence, questions } : presence };
   };
   return {
     actor_list({ group_id: groupId }, { caller }) {

@@ -30,6 +30,8 @@ export const ActorPresence = z.strictObject({
   pending: z.int(),
   /** Why they wait, in words; absent if they needn't wait. */
   held: z.string().optional(),
+  /** Its open questions that `actor_answer` takes; absent for others, and if there are none. */
+  questions: z.int().optional(),
 });
 export const ActorWithPresence = Actor.extend({ presence: ActorPresence });
 export type ActorWithPresence = z.infer<typeof ActorWithPresence>;
@@ -112,6 +114,8 @@ export const actorOperations = [
       scope_key: ScopeKey.optional(),
       enabled: z.boolean().default(true),
       allow_tools: z.boolean().default(true),
+      /** Only a person may choose that its questions are answered through svc, too. */
+      answerable: z.boolean().default(false),
       /** Its command reads prompts, though svc doesn't know it. Only a person may say so. */
       prompts: z.boolean().default(false),
     }),
@@ -125,7 +129,7 @@ export const actorOperations = [
     name: "actor_update",
     title: "Change an Actor",
     summary:
-      "Changes the title, command, environment or scope, whether it is enabled, or whether its agent may use svc's own tools without asking. The generation stays the same.",
+      "Changes the title, command, environment or scope, whether it is enabled, whether its agent may use svc's own tools without asking, or whether its questions can be answered through svc. The generation stays the same.",
     input: z.strictObject({
       ...GroupAndActor,
       title: Title.optional(),
@@ -135,6 +139,7 @@ export const actorOperations = [
       scope_key: ScopeKey.nullable().optional(),
       enabled: z.boolean().optional(),
       allow_tools: z.boolean().optional(),
+      answerable: z.boolean().optional(),
       prompts: z.boolean().optional(),
     }),
     output: z.strictObject({ actor: Actor }),

@@ -47,6 +47,8 @@ const ROUTES: Partial<Record<OperationName, readonly [method: HttpMethod, path: 
   runtime_list: ["GET", "/runtimes"],
   actor_secrets: ["PUT", "/groups/{group_id}/actors/{actor_id}/secrets"],
   actor_mcp_config: ["GET", "/groups/{group_id}/actors/{actor_id}/mcp-config"],
+  actor_questions: ["GET", "/groups/{group_id}/questions"],
+  actor_answer: ["POST", "/groups/{group_id}/actors/{actor_id}/answer"],
   runtime_activity_snapshot: ["GET", "/groups/{group_id}/runtime-activity/snapshot"],
   send: ["POST", "/groups/{group_id}/send"],
   reply: ["POST", "/groups/{group_id}/reply"],

@@ -10,6 +10,7 @@ import { directOperations } from "./direct.ts";
 import { groupOperations, transferOperations } from "./groups.ts";
 import { ledgerOperations } from "./ledger.ts";
 import { messageOperations } from "./messages.ts";
+import { questionOperations } from "./questions.ts";
 import { systemOperations } from "./system.ts";
 
 const all = [
@@ -18,6 +19,7 @@ const all = [
   ...actorOperations,
   ...runtimeOperations,
   ...activityOperations,
+  ...questionOperations,
   ...messageOperations,
   ...ledgerOperations,
   ...accessTokenOperations,

@@ -8,8 +8,14 @@ import { createServer, type Socket } from "node:net";
 import { join } from "node:path";
 import { writeAddress } from "../../client/endpoint.ts";
 import { findCurl, findHookClient, findPerl, type HookClient } from "../../client/hook/hook-client.ts";
-import { type HookCommand, prepareHookCommand, removeHookCommand } from "../../client/hook/hook-command.ts";
-import { PAYLOAD_BYTES, WAIT_MS } from "../../client/hook/serve.ts";
+import {
+  decideCommand,
+  type HookCommand,
+  type HookCommandOptions,
+  prepareHookCommand,
+  removeHookCommand,
+} from "../../client/hook/hook-command.ts";
+import { DECIDE_MS, PAYLOAD_BYTES, WAIT_MS } from "../../client/hook/serve.ts";
 import { homePaths } from "../../client/paths.ts";
 import type { Launch } from "../../daemon/activity/launches.ts";
 import { replaceFile } from "../../platform/durable.ts";
@@ -58,7 +64,7 @@ describe("svc hook", () => {
   let launch: Launch;
   beforeEach(async () => {
     setting = await openSetting();
-    await setting.addActor("ann", "claude");
+    await setting.addActor("ann", "claude", { answerable: true });
     launch = setting.launches.launch(setting.group, "ann");
     served = await serve(setting, () => launch);
   });
@@ -73,18 +79,19 @@ describe("svc hook", () => {
     await until(`${count} events`, () => counts.get("hook_submit")!.done >= count);
     await setting.activity.settled();
   };
+  const options = (client: HookClient | null, socket = served.socket): HookCommandOptions => ({
+    files,
+    paths: setting.group.paths,
+    actor_id: "ann",
+    socket,
+    socketKey: SOCKET_KEY,
+    token: TOKEN,
+    client,
+    node: process.execPath,
+    svc: SVC,
+  });
   const prepare = (client: HookClient | null, socket = served.socket): Promise<HookCommand> =>
-    prepareHookCommand({
-      files,
-      paths: setting.group.paths,
-      actor_id: "ann",
-      socket,
-      socketKey: SOCKET_KEY,
-      token: TOKEN,
-      client,
-      node: process.execPath,
-      svc: SVC,
-    });
+    prepareHookCommand(options(client, socket));
 
   const path = process.env["PATH"] ?? "";
   it("finds the Perl and the curl of this machine, and none where there is none", () => {
@@ -215,6 +222,65 @@ describe("svc hook", () => {
         server.close();
       });
 
+      describe("which waits for a decision", () => {
+        const asks = JSON.stringify(
+          claude().ask("Bash", { tool_input: { command: "echo \u00fc\u2028'\"" } }),
+        );
+        const open = async () =>
+          (await setting.call("actor_questions", { group_id: setting.group.group_id })).questions[0];
+        const answer = async (decision: "allow" | "deny", message?: string): Promise<void> => {
+          const { actor_id, question_id } = await until("a question", open);
+          const input = { group_id: setting.group.group_id, actor_id, question_id, decision };
+          await setting.call("actor_answer", message === undefined ? input : { ...input, message });
+        };
+
+        it("prints what a person decides, as the runtime takes it, and nothing else", async () => {
+          await prepare(client());
+          const command = decideCommand(options(client()));
+          const [allowed] = await Promise.all([run(command, asks), answer("allow")]);
+          const decided = (behavior: object) => ({
+            hookSpecificOutput: { hookEventName: "PermissionRequest", decision: behavior },
+          });
+          assert.deepEqual(
+            [allowed.code, allowed.output.trim()],
+            [0, JSON.stringify(decided({ behavior: "allow" }))],
+          );
+          const message = "n\u00f6: 100% '$(id)' }} \\\\n\nlast";
+          const [refused] = await Promise.all([run(command, asks), answer("deny", message)]);
+          assert.equal(refused.code, 0);
+          assert.deepEqual(JSON.parse(refused.output), decided({ behavior: "deny", message }));
+        });
+
+        it("prints nothing and succeeds without a decision, whatever happens", async () => {
+          const nowhere = options(client(), join(setting.root, "nothing"));
+          quiet(await run(decideCommand(nowhere), asks));
+          await prepare(client());
+          const command = decideCommand(options(client()));
+          for (const input of ["", "nonsense", JSON.stringify(claude().start())])
+            quiet(await run(command, input));
+          const waiting = run(command, asks);
+          await until("a question", open);
+          setting.launches.end(launch);
+          quiet(await waiting);
+          launch = setting.launches.launch(setting.group, "ann");
+          const cut = run(command, asks);
+          await until("a question", open);
+          await served.close();
+          quiet(await cut);
+        });
+
+        it("ends its question when the runtime ends it", async () => {
+          await prepare(client());
+          const [program, ...args] = decideCommand(options(client()));
+          // As Claude does: it and all that it has started.
+          const child = spawn(program, args, { stdio: ["pipe", "pipe", "ignore"], detached: true });
+          child.stdin.end(asks);
+          await until("a question", open);
+          process.kill(-child.pid!, "SIGTERM");
+          await until("no question", async () => (await open()) === undefined);
+        });
+      });
+
       it("isn't led astray by the environment", async () => {
         const command = await prepare(client());
         const environment = {
@@ -272,6 +338,7 @@ describe("svc hook", () => {
   it("has the limits of the table", () => {
     assert.equal(PAYLOAD_BYTES, LIMITS.activity.hook.payloadBytes);
     assert.equal(WAIT_MS, LIMITS.activity.hook.waitSeconds * 1000);
+    assert.equal(DECIDE_MS, (LIMITS.questions.openSeconds + LIMITS.questions.graceSeconds) * 1000);
     assert.ok(existsSync(SVC));
   });
 });

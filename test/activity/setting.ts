@@ -14,9 +14,9 @@ import { RealFiles } from "../../platform/real-files.ts";
 import { RealRandom } from "../../platform/real-random.ts";
 import type { RuntimeActivityEvent } from "../../shared/activity/event.ts";
 import type { EventData, LedgerEvent } from "../../shared/events.ts";
-import type { Runtime } from "../../shared/model.ts";
+import type { Runtime, StoredActor } from "../../shared/model.ts";
 import type { Caller } from "../../shared/operations/caller.ts";
-import type { ResultOf } from "../../shared/operations/registry.ts";
+import type { ArgumentsOf, OperationName, ResultOf } from "../../shared/operations/registry.ts";
 import { storedActor } from "../groups/setting.ts";
 import { MemoryLog } from "../operations/support.ts";
 import { ManualClock } from "../support/manual-clock.ts";
@@ -126,7 +126,15 @@ export interface Setting {
   launches: FakeLaunches;
   activity: Activity;
   dispatcher: Dispatcher;
-  addActor(id: string, runtime: Runtime, generation?: string): Promise<void>;
+  addActor(id: string, runtime: Runtime, change?: Partial<StoredActor>): Promise<void>;
+  /** As the daemon's owner, or as another caller. */
+  call<Name extends OperationName>(
+    name: Name,
+    input: ArgumentsOf<Name>,
+    as?: Caller,
+  ): Promise<ResultOf<Name>>;
+  /** The runtime's hook waits for a decision until the signal says that it is gone. */
+  decide(launch: Launch, payload: Payload, signal?: AbortSignal): Promise<ResultOf<"hook_decide">>;
   /** Waits for the disk as well. */
   submit(launch: Launch, payload: Payload): Promise<ResultOf<"hook_submit">>;
   snapshot(): RuntimeActivityEvent[];
@@ -192,8 +200,9 @@ export async function openSetting(
     launches,
     activity,
     dispatcher: parts.operations,
-    addActor: async (id, runtime, generation = `generation of ${id}`) => {
-      const actor = storedActor(id, { runner: "pty", runtime, generation });
+    addActor: async (id, runtime, change = {}) => {
+      const generation = change.generation ?? `generation of ${id}`;
+      const actor = storedActor(id, { runner: "pty", runtime, ...change, generation });
       await group.update((record) => ({ ...record, actors: [...record.actors, actor] }), {
         kind: "actor.add",
         by: "user",
@@ -205,6 +214,13 @@ export async function openSetting(
       const result = await callOperation(parts, log, "hook_submit", sent, { as: callerOf(launch) });
       await activity.settled();
       return result as ResultOf<"hook_submit">;
+    },
+    call: async (name, input, as = USER) =>
+      (await callOperation(parts, log, name, input, { as })) as ResultOf<typeof name>,
+    decide: async (launch, payload, signal = new AbortController().signal) => {
+      const sent: unknown = JSON.parse(JSON.stringify(payload));
+      const decided = await callOperation(parts, log, "hook_decide", sent, { as: callerOf(launch), signal });
+      return decided as ResultOf<"hook_decide">;
     },
     snapshot: () => {
       const { group_id } = group;

@@ -400,7 +400,7 @@ describe("activity store", () => {
     } as const;
     await setting.group.update((record) => ({ ...record, actors: record.actors.slice(1) }), removed);
     assert.deepEqual(setting.snapshot(), []);
-    await setting.addActor("ann", "claude", "another generation");
+    await setting.addActor("ann", "claude", { generation: "another generation" });
     assert.deepEqual(setting.snapshot(), []);
     await setting.submit(setting.launches.launch(setting.group, "ann"), end()).catch(() => {});
     assert.deepEqual(setting.snapshot(), []);

@@ -31,15 +31,23 @@ export async function startFakeClaude(
   { owner }: Pick<Setting, "owner">,
   title: string,
   actor_id = "ann",
+  more: { answerable?: boolean; command?: string } = {},
 ): Promise<FakeActor> {
   const path = mkdtempSync(join(tmpdir(), "svc-project-"));
   const project = join(path, title);
   mkdirSync(project);
   const { group_id } = await owner.result("attach", { path: project });
   const log = join(path, "log");
-  const env = { FAKE_AGENT: JSON.stringify({ log, keeps: true }) };
-  const command = [fakeClaude()];
-  await owner.result("actor_add", { group_id, actor_id, runtime: "claude", runner: "pty", command, env });
+  const env = { FAKE_AGENT: JSON.stringify({ log, keeps: true, command: more.command }) };
+  await owner.result("actor_add", {
+    group_id,
+    actor_id,
+    runtime: "claude",
+    runner: "pty",
+    command: [fakeClaude()],
+    env,
+    answerable: more.answerable ?? false,
+  });
   await owner.result("actor_start", { group_id, actor_id });
   const starts = () =>
     readFileSync(log, "utf8")

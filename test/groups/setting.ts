@@ -120,6 +120,7 @@ export function storedActor(id: string, change: Partial<StoredActor> = {}): Stor
     scope_key: null,
     enabled: true,
     allow_tools: true,
+    answerable: false,
     submit: "enter",
     prompts: false,
     created_at: "2026-01-01T00:00:00.000Z",

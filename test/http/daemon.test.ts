@@ -163,7 +163,7 @@ describe("the daemon as a whole", () => {
       assert.deepEqual([reply.status, reply.code], [400, "invalid_args"], name);
       assert.ok(reply.text.includes("surely_unknown"), name);
     }
-    assert.deepEqual(onlyActors, ["tools_listed", "hook_submit", "bootstrap"]);
+    assert.deepEqual(onlyActors, ["tools_listed", "hook_submit", "hook_decide", "bootstrap"]);
   });
 
   it("gives a restricted token nothing of another Group over any address, and no administration", async () => {

@@ -35,6 +35,8 @@ const {
   keeps = false,
   /** Of its next new session; a random one without. */
   sessionId = null,
+  /** What its tool runs, and what it asks for. */
+  command = "true",
 } = JSON.parse(process.env.FAKE_AGENT ?? "{}");
 
 const settings = process.argv.indexOf("--settings");
@@ -50,23 +52,46 @@ let reads = false;
 let turns = 0;
 let busy = false;
 let queued = [];
+let refuse = () => {};
 
 const note = (what) => appendFileSync(log, `${JSON.stringify(what)}\n`);
 const until = async (condition) => {
   while (!condition()) await new Promise((resolve) => setTimeout(resolve, 10));
 };
 
+function started(command, hook_event_name, more) {
+  const child = spawn("/bin/sh", ["-c", command], { stdio: ["pipe", "pipe", "ignore"], detached: true });
+  child.stdin.on("error", () => {});
+  child.stdin.end(
+    JSON.stringify({ session_id, transcript_path, cwd: process.cwd(), hook_event_name, ...more }),
+  );
+  let printed = "";
+  child.stdout.on("data", (data) => (printed += data));
+  return { child, ended: new Promise((resolve) => child.once("close", () => resolve(printed))) };
+}
+
 async function hook(hook_event_name, more = {}) {
   for (const { hooks: commands } of hooks[hook_event_name] ?? []) {
-    for (const { command } of commands) {
-      const child = spawn("/bin/sh", ["-c", command], { stdio: ["pipe", "ignore", "ignore"] });
-      child.stdin.on("error", () => {});
-      child.stdin.end(
-        JSON.stringify({ session_id, transcript_path, cwd: process.cwd(), hook_event_name, ...more }),
-      );
-      await new Promise((resolve) => child.once("close", resolve));
-    }
+    for (const { command } of commands) await started(command, hook_event_name, more).ended;
   }
+}
+
+/**
+ * As Claude does: its hooks run beside its dialog. What one of them prints is the answer, unless
+ * the key `n` is pressed before, which ends them.
+ */
+async function ask(more) {
+  const running = (hooks.PermissionRequest ?? [])
+    .flatMap(({ hooks: commands }) => commands)
+    .map(({ command }) => started(command, "PermissionRequest", more));
+  await running[0]?.ended;
+  const refused = new Promise((resolve) => (refuse = () => resolve("refused in the terminal")));
+  const decisions = running.slice(1);
+  if (decisions.length === 0) return;
+  const decided = Promise.all(decisions.map(({ ended }) => ended)).then((all) => all.join("").trim());
+  const answer = await Promise.race([refused, decided]);
+  note({ answer });
+  if (answer.startsWith("refused")) for (const { child } of decisions) process.kill(-child.pid, "SIGTERM");
 }
 
 /**
@@ -83,12 +108,12 @@ async function turn(prompt, isQueued = false) {
     const use = {
       tool_name: "Bash",
       tool_use_id: `toolu_${turns}`,
-      tool_input: { command: "true" },
+      tool_input: { command },
       prompt_id,
     };
     await hook("PreToolUse", use);
     if (prompt.includes(waitWord)) {
-      await hook("PermissionRequest", { tool_name: "Bash", tool_input: use.tool_input, prompt_id });
+      await ask({ tool_name: "Bash", tool_input: use.tool_input, prompt_id });
       await hook("Notification", { notification_type: "permission_prompt", message: "May I?", prompt_id });
     }
     await until(() => existsSync(`${log}.tool`));
@@ -195,6 +220,7 @@ process.stdin.setRawMode?.(true);
 process.stdin.setEncoding("utf8");
 process.stdin.on("data", (data) => {
   if (data === "q") process.exit(7);
+  if (data === "n") refuse();
   read(data);
 });
 process.stdout.on("resize", () => {

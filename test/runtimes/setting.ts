@@ -45,6 +45,8 @@ interface AgentNote {
   bytes?: string;
   signal?: string;
   left?: number;
+  /** What the hooks printed when it asked for permission. */
+  answer?: string;
 }
 
 export class Setting {

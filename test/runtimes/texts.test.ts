@@ -6,6 +6,7 @@ import { InputWatch } from "../../daemon/runtimes/input/input-watch.ts";
 import { codexTrustHash, handOver } from "../../daemon/runtimes/launch/handover.ts";
 import { OWN_TOOLS } from "../../mcp-server/tools.ts";
 import type { ChatMessage, MessageEvent } from "../../shared/events.ts";
+import { LIMITS } from "../../shared/limits.ts";
 import { chatMessage } from "../support/events.ts";
 
 const ID = "0123456789abcdef0123456789abcdef";
@@ -194,6 +195,7 @@ describe("what a runtime is handed", () => {
     mcp: ["/usr/bin/node", "/opt/svc it/svc.cjs", "mcp"] as const,
     mcpEnvironment: { SVC_HOME: '/home/"x"' },
     hook: ["/bin/sh", "/home/it's/hook.sh"] as const,
+    decide: null,
     allowedTools: OWN_TOOLS,
     version: null,
   };
@@ -229,6 +231,25 @@ describe("what a runtime is handed", () => {
     );
     assert.ok(overrides.includes('mcp_servers.svc.args=["/opt/svc it/svc.cjs","mcp"]'));
     assert.ok(overrides.includes('mcp_servers.svc.env.SVC_HOME="/home/\\"x\\""'));
+  });
+
+  it("gets a second hook for what it asks a person, which ends before its runtime ends it", () => {
+    const decide = ["/bin/sh", "-c", "decides"] as const;
+    const seconds = LIMITS.questions.openSeconds + 2 * LIMITS.questions.graceSeconds;
+    const { hooks } = JSON.parse(handOver(entryOf("claude"), { ...wiring, decide }).args[1]!) as {
+      hooks: Record<string, { hooks: { command: string; timeout: number }[] }[]>;
+    };
+    const commands = (event: string) =>
+      hooks[event]!.flatMap((group) => group.hooks.map(({ command, timeout }) => [command, timeout]));
+    assert.deepEqual(commands("PermissionRequest").slice(1), [["/bin/sh -c decides", seconds]]);
+    assert.deepEqual(commands("PreToolUse"), commands("PermissionRequest").slice(0, 1));
+    const overrides = handOver(entryOf("codex"), { ...wiring, decide }).args;
+    const asks = overrides.find((override) => override.startsWith("hooks.PermissionRequest="))!;
+    assert.ok(asks.endsWith(`,{hooks=[{type="command",command="/bin/sh -c decides",timeout=${seconds}}]}]`));
+    const hash = codexTrustHash("permission_request", "/bin/sh -c decides", seconds);
+    const trusted = `"/<session-flags>/config.toml:permission_request:1:0"={trusted_hash="${hash}"}`;
+    assert.ok(overrides.at(overrides.findIndex((one) => one.startsWith("hooks.state=")))!.includes(trusted));
+    assert.ok(overrides.filter((override) => override.includes("decides")).length === 1);
   });
 
   it("is nothing where the catalogue knows no way", () => {

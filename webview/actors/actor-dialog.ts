@@ -42,6 +42,7 @@ abstract class ActorDialog extends DialogView {
     found: { state: true },
     enabled: { state: true },
     allowTools: { state: true },
+    answerable: { state: true },
     prompts: { state: true },
   };
   declare host: Host;
@@ -54,6 +55,8 @@ abstract class ActorDialog extends DialogView {
   declare runtime: Runtime;
   declare enabled: boolean;
   declare allowTools: boolean;
+  /** What its agent asks can be answered here as well. */
+  declare answerable: boolean;
   /** Its owner says that its program reads prompts. */
   declare prompts: boolean;
 
@@ -63,6 +66,7 @@ abstract class ActorDialog extends DialogView {
     this.runtime = "claude";
     this.enabled = true;
     this.allowTools = true;
+    this.answerable = false;
     this.prompts = false;
     this.runner = "pty";
     this.command = "";
@@ -175,13 +179,20 @@ abstract class ActorDialog extends DialogView {
     })}
     ${
       this.#asksForTools
-        ? checkbox({
+        ? html`${checkbox({
             label: "Allow svc’s tools without asking you each time",
             checked: this.allowTools,
             onChange: (allowed) => {
               this.allowTools = allowed;
             },
-          })
+          })}
+          ${checkbox({
+            label: "Answer its questions here, too: permissions with the exact command or change",
+            checked: this.answerable,
+            onChange: (answerable) => {
+              this.answerable = answerable;
+            },
+          })}`
         : nothing
     }
     ${this.#promptsField()}`;
@@ -295,6 +306,7 @@ class AddActorDialog extends ActorDialog {
       ...(this.runner === "pty" && this.command.trim() !== "" ? { command: splitCommand(this.command) } : {}),
       enabled: this.enabled,
       allow_tools: this.allowTools,
+      answerable: this.answerable,
       ...this.marked,
     });
     await this.conversation.group.refresh();
@@ -326,6 +338,7 @@ class EditActorDialog extends ActorDialog {
     this.runtime = this.actor.runtime;
     this.enabled = this.actor.enabled;
     this.allowTools = this.actor.allow_tools;
+    this.answerable = this.actor.answerable;
     this.prompts = this.actor.prompts;
     this.runner = this.actor.runner;
     this.command = joinCommand(this.actor.command);
@@ -341,7 +354,7 @@ class EditActorDialog extends ActorDialog {
       ${this.fields()} ${this.commandField()}
       ${
         this.#runs
-          ? html`<p class="hint">It’s running. A new command or runtime takes effect the next time it starts.</p>`
+          ? html`<p class="hint">It’s running. A new command or runtime, and where its questions are answered, takes effect the next time it starts.</p>`
           : nothing
       }
       <svc-private-environment .names=${this.actor.private_env}></svc-private-environment>`;
@@ -384,6 +397,7 @@ class EditActorDialog extends ActorDialog {
         runtime: this.runtime,
         enabled: this.enabled,
         allow_tools: this.allowTools,
+        answerable: this.answerable,
         ...this.marked,
         ...(joinCommand(command) === joinCommand(this.actor.command) ? {} : { command }),
       });

@@ -24,6 +24,7 @@ import { roving } from "../controls/roving.ts";
 import { button } from "../controls/toolkit.ts";
 import { follow, View } from "../controls/view.ts";
 import type { Conversation } from "../feed/conversation.ts";
+import "../questions/question.ts";
 import { tickerList } from "./ticker-list.ts";
 
 /** States of an Actor whose process doesn't run. */
@@ -48,7 +49,10 @@ class ActorsElement extends View {
 
   constructor() {
     super();
-    follow(this, () => [this.conversation?.group, this.conversation?.activity]);
+    follow(this, () => {
+      const { conversation } = this;
+      return [conversation?.group, conversation?.activity, conversation?.questions];
+    });
     roving(this, { selector: ".actor-row" });
   }
 
@@ -143,7 +147,22 @@ class ActorsElement extends View {
         ${iconButton({ icon: "mention", label: `Write to ${actorName(actor)}`, className: "write", onClick: () => this.tell("write-to", actor.id) })}
         <svc-menu label="Actions for ${actorName(actor)}" .items=${() => this.#menu(actor)}></svc-menu>
       </span>
+      ${this.#questions(actor)}
     </li>`;
+  }
+
+  #questions(actor: ActorWithPresence) {
+    const { questions } = this.conversation;
+    const asked = questions.of(actor.id);
+    if (asked.length === 0) return nothing;
+    return html`<div class="actor-questions">
+      ${repeat(
+        asked,
+        ({ question_id: id }) => id,
+        (question) =>
+          html`<svc-question .question=${question} .questions=${questions} .actor=${actorName(actor)}></svc-question>`,
+      )}
+    </div>`;
   }
 
   #onKey(event: KeyboardEvent, actor: ActorWithPresence): void {

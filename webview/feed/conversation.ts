@@ -11,6 +11,7 @@ import { DirectConnections } from "../connections/direct-connections.ts";
 import { RemoteGroups } from "../connections/remote-groups.ts";
 import { OpenGroup } from "../groups/open-group.ts";
 import { type Host, HostError } from "../hosts/host.ts";
+import { OpenQuestions } from "../questions/open-questions.ts";
 import { Terminals } from "../terminals/open-terminals.ts";
 import { Feed, type Place } from "./feed-store.ts";
 import { ReadMarks } from "./read-marks.ts";
@@ -29,6 +30,7 @@ export class Conversation {
   readonly sending: Sending;
   readonly marks: ReadMarks;
   readonly activity = new Activity();
+  readonly questions: OpenQuestions;
   readonly terminals: Terminals;
   readonly remotes: RemoteGroups;
   /** Followed by the elements that show them, if the person may see them. */
@@ -46,6 +48,7 @@ export class Conversation {
     this.#looking = looking;
     this.groupId = groupId;
     this.group = new OpenGroup(host, groupId);
+    this.questions = new OpenQuestions(host, this.group);
     this.feed = new Feed(host, groupId, (event) => {
       if (event.kind === "actor.activity") this.group.applyActivity(event);
       else void this.group.refresh();

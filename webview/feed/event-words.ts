@@ -1,6 +1,6 @@
 /** Everything in a ledger that isn't a message, as one calm sentence. */
 import type { EventOf, LedgerEvent, UnknownEvent } from "../../shared/events.ts";
-import { shownText } from "../../shared/foreign-text.ts";
+import { shownName, shownText } from "../../shared/foreign-text.ts";
 import { placeOf, remoteName } from "../../shared/message-parties.ts";
 import type { IconName } from "../controls/icons.ts";
 
@@ -67,6 +67,17 @@ export function eventWords(event: LedgerEvent, name: (id: string) => string): Ev
     }
     case "actor.restart":
       return { icon: "debug-restart", text: `${name(event.data.actor_id)} was restarted with a new token` };
+    case "actor.answer": {
+      const { actor_id: actorId, tool_name: tool, decision, late } = event.data;
+      const actor = name(actorId);
+      const what = {
+        allow: `${who} allowed ${actor} to use ${shownName(tool)} once`,
+        deny: `${who} refused ${actor} the use of ${shownName(tool)}`,
+        answer: `${who} answered a question of ${actor}`,
+      }[decision];
+      const text = late === true ? `${what}: too late, it was no longer open` : what;
+      return { icon: decision === "deny" ? "circle-slash" : "check", text };
+    }
     case "chat.reply_request.cancelled": {
       const names = event.data.recipients.map((id) => name(id));
       return {

@@ -30,6 +30,7 @@ export const FEED_KINDS: EventKind[] = [
   "actor.start",
   "actor.stop",
   "actor.restart",
+  "actor.answer",
 ];
 /** Without what happens to the Group and its Actors. */
 const MESSAGE_KINDS = FEED_KINDS.filter((kind) => !/^(group|actor)\./.test(kind));

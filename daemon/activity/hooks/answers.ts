@@ -55,13 +55,18 @@ export function questionOf(state: HookState | null): string {
 }
 
 /**
- * No question is open now. No hook says whether work continues. A silent terminal shows that the
- * answer ended the turn.
+ * No question is open now, or none about `operationId`. No hook says whether work continues. A
+ * silent terminal shows that the answer ended the turn.
  */
-export function answered(before: HookState, at: string): { state: HookState; revisions: Revision[] } {
+export function answered(
+  before: HookState,
+  at: string,
+  operationId = "",
+): { state: HookState; revisions: Revision[] } {
   const revisions: Revision[] = [];
   const operations = before.operations.map((operation) => {
     if (!isOpen(operation) || operation.status !== "waiting") return operation;
+    if (operationId !== "" && operation.id !== operationId) return operation;
     const next = { ...operation, status: "started" as const };
     revisions.push(operationRevision(before, next, "started", "PermissionRequest"));
     return next;

@@ -1,5 +1,6 @@
 /** What Actors do now, as the hooks of their runtimes tell. */
 import type { activityOperations } from "../../../shared/operations/activity.ts";
+import type { questionOperations } from "../../../shared/operations/questions.ts";
 import { Activity } from "../../activity/activity.ts";
 import type { Launches } from "../../activity/launches.ts";
 import type { Given } from "../given.ts";
@@ -11,7 +12,10 @@ type Parts = Pick<Given, "files" | "clock" | "random" | "log" | "machineStartedA
   launches: Launches;
 };
 
-export function create({ groups, ...rest }: Parts): ServiceFor<Activity, typeof activityOperations> {
+export function create({
+  groups,
+  ...rest
+}: Parts): ServiceFor<Activity, typeof activityOperations | typeof questionOperations> {
   const activity = new Activity({ ...rest, registry: groups.registry });
   return {
     part: activity,

@@ -143,14 +143,12 @@ export function bootstrap(
       project_root: record.scopes.find((scope) => scope.scope_key === scopeKey)?.path ?? null,
     },
     me: { id: me.id, title: me.title, role: role(me.id), runtime: me.runtime },
-    actors: record.actors.map((actor) => ({
-      id: actor.id,
-      title: actor.title,
-      role: role(actor.id),
-      runtime: actor.runtime,
-      enabled: actor.enabled,
-      presence: presenceOf(chats, chat, sessions, actor),
-    })),
+    actors: record.actors.map((actor) => {
+      const { id, title, runtime, enabled } = actor;
+      // Questions are for who may answer them.
+      const { questions: _questions, ...presence } = presenceOf(chats, chat, sessions, actor);
+      return { id, title, role: role(id), runtime, enabled, presence };
+    }),
     unread_mail: chat.unreadMail(me),
     pending_messages: queue?.unacknowledged ?? 0,
     open_requests: chat.ledger.readMany(owed.sort((a, b) => a - b)).filter(isMessage),

@@ -122,6 +122,8 @@ export async function importGroup(
     const now = timestamp(deps.clock);
     const actors = header.group.actors.map((actor) => ({
       ...actor,
+      // A person chooses it here, not the file.
+      answerable: false,
       generation: deps.random.uuid(),
       created_at: now,
       updated_at: now,

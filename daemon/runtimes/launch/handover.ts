@@ -19,6 +19,8 @@ export interface Wiring {
   mcpEnvironment: Readonly<Record<string, string>>;
   /** Runs at every event; null to leave hooks out. */
   hook: Words | null;
+  /** Runs when the runtime asks a person, and prints the decision; null to leave it out. */
+  decide: Words | null;
   /** Tools of our server that the agent may use without asking a person each time. */
   allowedTools: readonly string[];
   /** The program's version; null if it isn't known. */
@@ -32,6 +34,10 @@ export interface Handover {
 }
 
 const HOOK_SECONDS = LIMITS.activity.hook.waitSeconds;
+const { openSeconds, graceSeconds } = LIMITS.questions;
+/** Longer than the hook waits, because a runtime reports a hook that it has to end. */
+const DECIDE_SECONDS = openSeconds + 2 * graceSeconds;
+const ASKS = "PermissionRequest";
 
 const CLAUDE_EVENTS = [
   "SessionStart",
@@ -77,7 +83,7 @@ export function handOver(entry: RuntimeEntry, wiring: Wiring): Handover {
     handover.args.push("--settings", claudeSettings(wiring.hook, wiring));
   }
   if (entry.hooks === "codex_overrides" && wiring.hook !== null) {
-    for (const override of codexHooks(wiring.hook)) handover.args.push("-c", override);
+    for (const override of codexHooks(wiring.hook, wiring.decide)) handover.args.push("-c", override);
   }
   switch (entry.mcp) {
     case "claude_flag":
@@ -100,15 +106,19 @@ export function handOver(entry: RuntimeEntry, wiring: Wiring): Handover {
  * count, and a rule of theirs that denies wins. The hook is one line for a shell: an older Claude
  * (2.1.110) overlooks `args`, and a shell without arguments would run the event as its script.
  */
-function claudeSettings(words: Words, { allowedTools, version }: Wiring): string {
+function claudeSettings(words: Words, { allowedTools, version, decide }: Wiring): string {
   const events = CLAUDE_EVENTS.filter((event) => {
     const first = CLAUDE_SINCE[event];
     return first === undefined || version === null || isSince(version, first);
   });
-  const hook = { type: "command", command: shellWords(words), timeout: HOOK_SECONDS };
+  const run = (command: Words, timeout: number) => ({
+    hooks: [{ type: "command", command: shellWords(command), timeout }],
+  });
+  const hooks = Object.fromEntries(events.map((event) => [event, [run(words, HOOK_SECONDS)]]));
+  if (decide !== null) hooks[ASKS]?.push(run(decide, DECIDE_SECONDS));
   return JSON.stringify({
     permissions: { allow: allowedTools.map((tool) => `mcp__svc__${tool}`) },
-    hooks: Object.fromEntries(events.map((event) => [event, [{ hooks: [hook] }]])),
+    hooks,
   });
 }
 
@@ -125,16 +135,19 @@ function opencodeServers({ mcp, mcpEnvironment: environment }: Wiring): string {
 }
 
 /** Hooks as overrides, and the trust for exactly these: without it Codex asks in a dialog. */
-function codexHooks(hook: Words): string[] {
-  const command = shellWords(hook);
+function codexHooks(hook: Words, decide: Words | null): string[] {
   const trust: string[] = [];
   const overrides = CODEX_EVENTS.map((event) => {
     const name = event.replaceAll(/(?<!^)[A-Z]/g, "_$&").toLowerCase();
-    const place = `/<session-flags>/config.toml:${name}:0:0`;
-    trust.push(
-      `${tomlString(place)}={trusted_hash=${tomlString(codexTrustHash(name, command, HOOK_SECONDS))}}`,
-    );
-    return `hooks.${event}=[{hooks=[{type="command",command=${tomlString(command)},timeout=${HOOK_SECONDS}}]}]`;
+    const runs: [Words, number][] = [[hook, HOOK_SECONDS]];
+    if (event === ASKS && decide !== null) runs.push([decide, DECIDE_SECONDS]);
+    const groups = runs.map(([words, seconds], index) => {
+      const command = shellWords(words);
+      const place = `/<session-flags>/config.toml:${name}:${index}:0`;
+      trust.push(`${tomlString(place)}={trusted_hash=${tomlString(codexTrustHash(name, command, seconds))}}`);
+      return `{hooks=[{type="command",command=${tomlString(command)},timeout=${seconds}}]}`;
+    });
+    return `hooks.${event}=[${groups.join(",")}]`;
   });
   return [...overrides, `hooks.state={${trust.join(",")}}`];
 }

@@ -4,7 +4,11 @@
  */
 import { basename } from "node:path";
 import type { HookClient } from "../../../client/hook/hook-client.ts";
-import { prepareHookCommand } from "../../../client/hook/hook-command.ts";
+import {
+  decideCommand,
+  type HookCommandOptions,
+  prepareHookCommand,
+} from "../../../client/hook/hook-command.ts";
 import type { Clock } from "../../../platform/clock.ts";
 import type { Files } from "../../../platform/files.ts";
 import type { Processes, TerminalProcess } from "../../../platform/processes.ts";
@@ -117,12 +121,14 @@ export class Launcher {
       [ENVIRONMENT.actorFile]: tokenFile,
       [ENVIRONMENT.launchMark]: launch.mark,
     };
-    const hook = launch.has_hooks ? await this.#hook(group, actor, token) : null;
+    const options = this.#hookOptions(group, actor, token);
+    const hook = launch.has_hooks ? await prepareHookCommand(options) : null;
     const handover = plan.isOwn
       ? handOver(plan.entry, {
           mcp: [...program, "mcp"],
           mcpEnvironment,
           hook,
+          decide: actor.answerable ? decideCommand(options) : null,
           allowedTools: actor.allow_tools ? this.#deps.ownTools : [],
           version:
             plan.entry.hooks === "claude_settings" ? await this.#versions.of(plan.file, plan.entry) : null,
@@ -152,9 +158,9 @@ export class Launcher {
     });
   }
 
-  #hook(group: OpenGroup, actor: StoredActor, token: string): Promise<Words> {
+  #hookOptions(group: OpenGroup, actor: StoredActor, token: string): HookCommandOptions {
     const { files, socket, socketKey, node, program } = this.#deps;
-    return prepareHookCommand({
+    return {
       files,
       paths: group.paths,
       actor_id: actor.id,
@@ -164,7 +170,7 @@ export class Launcher {
       client: this.#deps.hookClient(),
       node,
       svc: program.at(-1)!,
-    });
+    };
   }
 
   /** The Actor's scope, else the Group's; never the daemon's own directory. */

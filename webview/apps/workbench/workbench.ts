@@ -1,6 +1,7 @@
 /** `<svc-workbench>`: the columns, the keys, and which Group is open. */
 import { html, nothing } from "lit";
 import { createRef, ref } from "lit/directives/ref.js";
+import { repeat } from "lit/directives/repeat.js";
 import "../../actors/actors-panel.ts";
 import "../../feed/attachment.ts";
 import "../../composer/composer.ts";
@@ -11,6 +12,7 @@ import "../../connections/joined-banner.ts";
 import "../../controls/menu.ts";
 import "../../feed/message.ts";
 import "./offline-banner.ts";
+import "../../questions/question.ts";
 import "../../feed/search.ts";
 import "../../feed/thread.ts";
 import "./settings-menu.ts";
@@ -61,6 +63,7 @@ interface Heard {
   "write-to": string;
   "actor-operation": ActorOperation;
   "open-terminal": string;
+  "question-answering": Promise<void>;
   "message-action": MessageAction;
   suggest: string;
   "add-text": string;
@@ -137,7 +140,16 @@ class WorkbenchElement extends View {
     this.stale = false;
     this.dragging = false;
     this.problem = null;
-    follow(this, () => [this.#groups, this.#layout, this.conversation?.group, this.conversation?.terminals]);
+    follow(this, () => {
+      const { conversation } = this;
+      return [
+        this.#groups,
+        this.#layout,
+        conversation?.group,
+        conversation?.terminals,
+        conversation?.questions,
+      ];
+    });
   }
 
   override connectedCallback(): void {
@@ -219,6 +231,10 @@ class WorkbenchElement extends View {
     on("dialog-closed", () => {
       void this.#keepFocus();
       if (this.#administrator) void this.#account.refresh();
+    });
+    on("question-answering", (answering) => {
+      const settled = (): void => void this.#keepFocus();
+      answering.then(settled, settled);
     });
     on("group-reset", (groupId) => {
       this.#close();
@@ -489,6 +505,7 @@ class WorkbenchElement extends View {
               : nothing
         }
       </div>
+      ${this.#questions(conversation)}
       <svc-composer
         ${ref(this.#composer)}
         .conversation=${conversation}
@@ -496,6 +513,19 @@ class WorkbenchElement extends View {
         ?administrator=${this.#administrator}
         ?dragging=${this.dragging}
       ></svc-composer>`;
+  }
+
+  /** What agents ask, below the feed: the Actors' column may be hidden. */
+  #questions({ questions, group }: Conversation) {
+    if (questions.list.length === 0) return nothing;
+    return html`<div class="questions" role="region" aria-label="Questions">
+      ${repeat(
+        questions.list,
+        ({ question_id: id }) => id,
+        (question) =>
+          html`<svc-question .question=${question} .questions=${questions} .actor=${group.name(question.actor_id)}></svc-question>`,
+      )}
+    </div>`;
   }
 
   get #hasTerminals(): boolean {

@@ -1,0 +1,89 @@
+/** What agents ask, answered in the Workbench: in the Actor's row, below the feed, and once. */
+
+import assert from "node:assert/strict";
+import type { Page } from "playwright-core";
+import { ofKind } from "../support/events.ts";
+import { until } from "../support/until.ts";
+import { violations } from "./axe.ts";
+import { type FakeActor, startFakeClaude } from "./fake-claude.ts";
+import { openGroup, type Setting, useSetting } from "./setting.ts";
+
+const HOSTILE = "echo one\n<b onclick=x>two</b> \u202eevil\u202c \u001b[2K\rrm -rf /";
+
+describe("Workbench: questions of agents", () => {
+  let setting: Setting;
+  let ann: FakeActor;
+  useSetting((opened) => {
+    setting = opened;
+  });
+  before(async () => {
+    const more = { answerable: true, command: HOSTILE };
+    ann = await startFakeClaude(setting, "asking", "ann", more);
+  });
+
+  const asks = () =>
+    setting.owner.result("send", { group_id: ann.group_id, text: "WAIT for a TOOL", to: ["ann"] });
+  const inRow = (page: Page) => page.locator("[data-actor=ann] svc-question");
+  const inFeed = (page: Page) => page.locator(".questions svc-question");
+  const decisions = async () => {
+    const { events } = await setting.owner.result("ledger_tail", { group_id: ann.group_id, limit: 200 });
+    return ofKind(events, "actor.answer").map(({ data }) => data.decision);
+  };
+
+  it("show the exact command in the row and below the feed, and allow it once", async () => {
+    const { page } = await setting.window();
+    await openGroup(page, ann.title);
+    await asks();
+    const [row, feed] = [inRow(page), inFeed(page)];
+    await row.getByText("asks to use Bash once").waitFor();
+    await feed.waitFor();
+    const shown = await row.locator("pre").textContent();
+    assert.equal(shown, "echo one\n<b onclick=x>two</b> \ufffdevil\ufffd \u241b[2K\u240drm -rf /");
+    assert.equal(await feed.locator("pre").textContent(), shown);
+    assert.equal(await page.locator("b[onclick]").count(), 0);
+    assert.deepEqual(await violations(page), []);
+    await row.locator("vscode-button", { hasText: "Allow once" }).click();
+    await row.waitFor({ state: "detached" });
+    await feed.waitFor({ state: "detached" });
+    await page.locator(".system", { hasText: "You allowed ann to use Bash once" }).waitFor();
+    assert.deepEqual(await decisions(), ["allow"]);
+    await page.waitForFunction(() => document.activeElement?.closest("svc-composer") !== null);
+    ann.endTool();
+  });
+
+  it("go from every window with the first answer, which a narrow one can give, too", async () => {
+    await until("it is idle", async () => {
+      const { actor } = await setting.owner.result("actor_show", {
+        group_id: ann.group_id,
+        actor_id: "ann",
+      });
+      return actor.presence.state === "idle";
+    });
+    const { page } = await setting.window({ width: 360, height: 740 });
+    const { page: other } = await setting.window();
+    // The narrow one shows the only Group that there is.
+    await openGroup(other, ann.title);
+    await asks();
+    await inRow(other).waitFor();
+    const feed = inFeed(page);
+    assert.deepEqual(await violations(page), []);
+    await feed.locator("vscode-button", { hasText: "Deny" }).click();
+    for (const one of [page, other]) await inFeed(one).waitFor({ state: "detached" });
+    await other.locator(".system", { hasText: "You refused ann the use of Bash" }).waitFor();
+    assert.deepEqual(await decisions(), ["allow", "deny"]);
+  });
+
+  it("aren't shown to a person whose token is for Groups only", async () => {
+    const { token } = await setting.owner.result("access_token_create", {
+      name: "guest",
+      groups: [ann.group_id],
+    });
+    const ask = async (path: string) => {
+      const url = `${await setting.origin()}/api/v1/groups/${ann.group_id}/${path}`;
+      const response = await fetch(url, { headers: { authorization: `Bearer ${token}` } });
+      return { status: response.status, body: await response.text() };
+    };
+    assert.equal((await ask("questions")).status, 403);
+    assert.doesNotMatch((await ask("actors")).body, /"questions"/);
+  });
+});

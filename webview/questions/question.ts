@@ -1,0 +1,203 @@
+/**
+ * `<svc-question>`: what an agent asks, whole, with the decisions. It is made for one question: the
+ * next one gets an element of its own, so that no click meets another question than the one that
+ * was read.
+ */
+import { html, nothing } from "lit";
+import { shownCode, shownName, shownText } from "../../shared/foreign-text.ts";
+import type { Question } from "../../shared/operations/questions.ts";
+import { exact } from "../../shared/time-words.ts";
+import { announce } from "../controls/announce.ts";
+import { failure } from "../controls/controls.ts";
+import { icon } from "../controls/icons.ts";
+import { button } from "../controls/toolkit.ts";
+import { View } from "../controls/view.ts";
+import type { Answer, OpenQuestions } from "./open-questions.ts";
+
+/** One that has just appeared takes no click: it may have come under the pointer. */
+const SETTLES_MS = 500;
+/** From this many lines on, a text says how long it is, because it is scrolled. */
+const LONG_LINES = 12;
+
+/** What members of a tool's input are called, where their own name isn't the best word. */
+const NAMES: Readonly<Record<string, string>> = {
+  command: "Command",
+  file_path: "File",
+  old_string: "Removes",
+  new_string: "Adds",
+  content: "Content",
+  description: "The agent says",
+};
+
+class QuestionElement extends View {
+  static override readonly properties = {
+    question: { attribute: false },
+    questions: { attribute: false },
+    actor: {},
+    settled: { state: true },
+    busy: { state: true },
+    problem: { state: true },
+    chosen: { state: true },
+  };
+  declare question: Question;
+  declare questions: OpenQuestions;
+  /** The Actor's shown name. */
+  declare actor: string;
+  declare settled: boolean;
+  declare busy: boolean;
+  declare problem: string | null;
+  /** For each of the agent's own questions: the labels that are chosen. */
+  declare chosen: readonly ReadonlySet<string>[];
+  /** And the person's own words. */
+  readonly #words = new Map<number, string>();
+  #timer: ReturnType<typeof setTimeout> | null = null;
+
+  constructor() {
+    super();
+    this.settled = false;
+    this.busy = false;
+    this.problem = null;
+    this.chosen = [];
+  }
+
+  override connectedCallback(): void {
+    super.connectedCallback();
+    this.#timer = setTimeout(() => (this.settled = true), SETTLES_MS);
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    if (this.#timer !== null) clearTimeout(this.#timer);
+  }
+
+  protected override render() {
+    const { kind, tool_name: tool, details, choices, directory, expires_at: expiresAt } = this.question;
+    const isPermission = kind === "permission";
+    const asks = isPermission ? html`asks to use <b>${shownName(tool)}</b> once` : "asks you";
+    return html`<div class="question" role="group" aria-label=${`${this.actor} ${isPermission ? `asks to use ${shownName(tool)}` : "asks you"}`}>
+      <header class="question-head" title=${`Until ${exact(expiresAt)}. The first answer counts, also one in the terminal.`}>
+        ${icon(isPermission ? "shield" : "question")}<span><bdi class="question-actor">${this.actor}</bdi> ${asks}</span>
+      </header>
+      ${directory === "" ? nothing : html`<p class="question-where">in <code><bdi>${shownName(directory)}</bdi></code></p>`}
+      ${details.map(({ name, text }) => this.#detail(name, text))}
+      ${choices.map((choice, index) => this.#choice(choice, index))}
+      ${failure(this.problem)}
+      <div class="question-answers">
+        ${button({
+          label: isPermission ? "Allow once" : "Answer",
+          disabled: !this.settled || this.busy || !this.#isAnswered,
+          onClick: () => this.#decide("allow"),
+        })}
+        ${button({
+          label: isPermission ? "Deny" : "Decline",
+          disabled: !this.settled || this.busy,
+          onClick: () => this.#decide("deny"),
+        })}
+        ${button({
+          label: this.question.in_terminal ? "Open terminal" : "Ask in the terminal",
+          disabled: this.busy,
+          onClick: () => this.#toTerminal(),
+        })}
+      </div>
+    </div>`;
+  }
+
+  #detail(name: string, text: string) {
+    const lines = text.split("\n").length;
+    const label = Object.hasOwn(NAMES, name) ? NAMES[name] : shownName(name);
+    const tone = name === "old_string" ? "removed" : name === "new_string" ? "added" : "";
+    return html`<div class="question-detail">
+      <span class="question-name">${label}${lines >= LONG_LINES ? `, ${lines} lines` : ""}</span>
+      <pre class="question-text ${tone}" dir="ltr" tabindex="0" aria-label=${label}>${shownCode(text).replaceAll("\r", "\u240d")}</pre>
+    </div>`;
+  }
+
+  #choice({ header, question, multiple, options }: Question["choices"][number], index: number) {
+    const name = `${this.question.question_id}-${index}`;
+    return html`<fieldset class="question-choice">
+      <legend>${header === "" ? nothing : html`<span class="question-name">${shownName(header)}</span> `}${shownText(question)}</legend>
+      ${options.map(
+        ({ label, description }) => html`<label class="question-option">
+          <input
+            type=${multiple ? "checkbox" : "radio"}
+            name=${name}
+            .checked=${this.chosen[index]?.has(label) === true}
+            @change=${(event: Event) => this.#choose(index, label, multiple, (event.target as HTMLInputElement).checked)}
+          />
+          <span><bdi>${shownName(label)}</bdi>${description === "" ? nothing : html` <span class="question-more">${shownText(description)}</span>`}</span>
+        </label>`,
+      )}
+      <input
+        class="question-words"
+        type="text"
+        autocomplete="off"
+        placeholder=${options.length === 0 ? "Your answer" : "Or in your words"}
+        aria-label=${`Your words: ${shownText(question)}`}
+        @input=${(event: Event) => this.#write(index, (event.target as HTMLInputElement).value, multiple)}
+      />
+    </fieldset>`;
+  }
+
+  #choose(index: number, label: string, multiple: boolean, isChosen: boolean): void {
+    const before = multiple ? (this.chosen[index] ?? new Set<string>()) : new Set<string>();
+    const labels = new Set([...before].filter((one) => one !== label));
+    if (isChosen) labels.add(label);
+    this.#put(index, labels);
+  }
+
+  /** One's own words replace what is chosen where only one answer is taken. */
+  #write(index: number, words: string, multiple: boolean): void {
+    this.#words.set(index, words.trim());
+    this.#put(index, multiple || words.trim() === "" ? (this.chosen[index] ?? new Set()) : new Set());
+  }
+
+  #put(index: number, labels: ReadonlySet<string>): void {
+    this.chosen = this.question.choices.map((_choice, at) =>
+      at === index ? labels : (this.chosen[at] ?? new Set()),
+    );
+  }
+
+  get #answers(): string[][] {
+    return this.question.choices.map(({ multiple }, index) => {
+      const labels = [...(this.chosen[index] ?? [])];
+      const words = this.#words.get(index) ?? "";
+      return words === "" || (!multiple && labels.length > 0) ? labels : [...labels, words];
+    });
+  }
+
+  get #isAnswered(): boolean {
+    return this.#answers.every((answer) => answer.length > 0);
+  }
+
+  #decide(decision: "allow" | "deny"): void {
+    const answers =
+      decision === "allow" && this.question.kind === "choices" ? { answers: this.#answers } : {};
+    const words =
+      decision === "deny" ? "Denied" : this.question.kind === "choices" ? "Answered" : "Allowed once";
+    void this.#give({ decision, ...answers }, words);
+  }
+
+  #toTerminal(): void {
+    this.tell("open-terminal", this.question.actor_id);
+    if (!this.question.in_terminal) void this.#give({ decision: "terminal" }, "Its terminal asks now");
+  }
+
+  async #give(how: Pick<Answer, "decision" | "answers">, words: string): Promise<void> {
+    const { actor_id: actorId, question_id: questionId } = this.question;
+    this.busy = true;
+    this.problem = null;
+    const answering = this.questions.answer({ actor_id: actorId, question_id: questionId, ...how });
+    // Its elements above are told now: this one is gone with its question.
+    this.tell("question-answering", answering);
+    try {
+      await answering;
+      announce(words);
+    } catch (error) {
+      this.busy = false;
+      this.problem = error instanceof Error ? error.message : String(error);
+      announce(this.problem);
+    }
+  }
+}
+
+customElements.define("svc-question", QuestionElement);
