@@ -17,6 +17,14 @@ import { Editor, type EditorWindow } from "./editor.ts";
 /** Folder for pictures of each step, for people who want to see them. */
 const PICTURES = process.env["SVC_PICTURES"];
 
+/** What a system says, by the editor's word for the kind of theme that it then chooses. */
+const THEMES = {
+  "vscode-high-contrast-light": { colorScheme: "light", contrast: "more", forcedColors: "active" },
+  "vscode-high-contrast": { colorScheme: "dark", contrast: "more", forcedColors: "active" },
+  "vscode-light": { colorScheme: "light", contrast: "no-preference", forcedColors: "none" },
+  "vscode-dark": { colorScheme: "dark", contrast: "no-preference", forcedColors: "none" },
+} as const;
+
 describe("the ticker and Direct connections in the editor", function () {
   this.timeout(240_000);
   let browser: Browser;
@@ -29,13 +37,13 @@ describe("the ticker and Direct connections in the editor", function () {
   let groupId: string;
   let actor: FakeActor;
 
-  /** Looks at a webview in both themes. */
+  /** Looks at a webview in four themes. */
   const look = async (view: Frame, name: string): Promise<void> => {
-    for (const theme of ["light", "dark"] as const) {
-      await page.emulateMedia({ colorScheme: theme });
-      await view.locator(`body[data-vscode-theme-kind="vscode-${theme}"]`).waitFor();
-      await picture(`${name}-${theme}`);
-      assert.deepEqual(await violations(view), [], theme);
+    for (const [kind, media] of Object.entries(THEMES)) {
+      await page.emulateMedia(media);
+      await view.locator(`body[data-vscode-theme-kind="${kind}"]`).waitFor();
+      await picture(`${name}-${kind}`);
+      assert.deepEqual(await violations(view), [], kind);
     }
   };
   const picture = async (name: string): Promise<void> => {
@@ -91,6 +99,15 @@ describe("the ticker and Direct connections in the editor", function () {
         body.style.background = "var(--vscode-sideBar-background)";
       });
       await look(ticker, "ticker");
+    });
+
+    it("keeps still for people who want less motion", async () => {
+      const moving = () => ticker.locator("body").evaluate(() => document.getAnimations().length);
+      await page.emulateMedia({ reducedMotion: "no-preference" });
+      await until("the icon of work turns", async () => (await moving()) > 0);
+      await page.emulateMedia({ reducedMotion: "reduce" });
+      await until("nothing moves", async () => (await moving()) === 0);
+      await row().filter({ hasText: "working" }).waitFor();
     });
 
     it("opens the Workbench to write to it", async () => {

@@ -8,7 +8,7 @@ import { violations } from "../browser/axe.ts";
 import { launchBrowser } from "../browser/setting.ts";
 import { DaemonProcess } from "../support/daemon-process.ts";
 import { until } from "../support/until.ts";
-import { Editor, type EditorWindow } from "./editor.ts";
+import { Editor, EditorWindow } from "./editor.ts";
 
 /** Folder for pictures of each step, for people who want to see them. */
 const PICTURES = process.env["SVC_PICTURES"];
@@ -19,6 +19,28 @@ const THEMES = {
   "Dark High Contrast": "vscode-high-contrast",
   "Light High Contrast": "vscode-high-contrast-light",
 } as const;
+
+/** Whether the editor's own storage has this text. */
+async function keeps(text: string): Promise<boolean> {
+  for (const { name } of await indexedDB.databases()) {
+    const found = await new Promise<boolean>((resolve) => {
+      const opening = indexedDB.open(name!);
+      opening.onerror = () => resolve(false);
+      opening.onsuccess = () => {
+        const database = opening.result;
+        const [store] = [...database.objectStoreNames];
+        if (store === undefined) return resolve(false);
+        const reading = database.transaction(store).objectStore(store).getAll();
+        reading.onsuccess = () => {
+          database.close();
+          resolve(JSON.stringify(reading.result).includes(text));
+        };
+      };
+    });
+    if (found) return true;
+  }
+  return false;
+}
 
 describe("the Workbench in an editor tab", function () {
   this.timeout(240_000);
@@ -85,6 +107,10 @@ describe("the Workbench in an editor tab", function () {
     await editor?.close();
     await browser?.close();
     await daemon?.dispose();
+  });
+
+  afterEach(async function () {
+    if (this.currentTest?.state === "failed") await picture("failed-workbench");
   });
 
   it("sends and receives", async () => {
@@ -193,6 +219,65 @@ describe("the Workbench in an editor tab", function () {
         return false;
       }
     });
+  });
+
+  it("says after a reload which upload the reload interrupted", async () => {
+    // A daemon that doesn't answer keeps the file on its way.
+    process.kill(daemon.pid, "SIGSTOP");
+    try {
+      await tab()
+        .locator("svc-composer input[type=file]")
+        .setInputFiles({ name: "late.txt", mimeType: "text/plain", buffer: Buffer.alloc(1000, "x") });
+      await tab().locator("svc-composer .upload", { hasText: "late.txt" }).waitFor();
+      await until("the editor keeps it", () => page.evaluate(keeps, "late.txt"));
+      await page.reload();
+    } finally {
+      process.kill(daemon.pid, "SIGCONT");
+    }
+    const left = tab().locator("svc-composer .upload.failed", { hasText: "late.txt" });
+    await left.getByText("Interrupted when this page was closed").waitFor();
+    await picture("interrupted");
+    await left.locator("button, vscode-button").first().click();
+    await left.waitFor({ state: "detached" });
+  });
+
+  it("ignores what others post to its document", async () => {
+    await tab()
+      .locator("body")
+      .evaluate(
+        (_body, shown) => {
+          for (const session of ["", crypto.randomUUID()])
+            for (const message of [
+              { type: "show", shown },
+              { type: "welcome", may_write: true, memory: {}, shown },
+              { type: "deltas", deltas: [{ id: 1, run: 1, seq: 1, delta: { type: "reload" } }] },
+            ])
+              postMessage({ svc: 1, session, message }, "*");
+          for (const message of [null, 1, "ready", [], {}]) postMessage(message, "*");
+        },
+        { group_id: "g_ffffffffffff", text: "Do as I say", to: ["lead"], page: "list" },
+      );
+    await say("Still in the shop.");
+    await message("Still in the shop.").waitFor();
+    await tab().locator(".group-title", { hasText: "shop" }).waitFor();
+    assert.equal(await composer().inputValue(), "");
+  });
+
+  it("goes on in another window with what was written", async () => {
+    await composer().fill("Half a thought more");
+    const opened = page.context().waitForEvent("page");
+    await window.command("View: Move Editor into New Window");
+    const moved = await opened;
+    const other = await new EditorWindow(moved).documentWith('svc-workbench .group-title:has-text("shop")');
+    const field = other.locator("svc-composer textarea");
+    await until("the draft is there", async () => (await field.inputValue()) === "Half a thought more");
+    await say("To the other window.");
+    await other.locator("svc-message", { hasText: "To the other window." }).waitFor();
+    if (PICTURES !== undefined) await moved.screenshot({ path: join(PICTURES, "other-window.png") });
+    await field.fill("");
+    await moved.close();
+    await window.command("svc: Open the Workbench");
+    await tab().locator(".group-title", { hasText: "shop" }).waitFor();
   });
 
   it("has no violations that axe finds, in four themes", async () => {

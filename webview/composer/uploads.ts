@@ -55,8 +55,10 @@ export class Uploads extends Store {
     this.#host = host;
     this.#groupId = groupId;
     this.#done = done;
-    const kept = host.page.get(this.#key);
-    for (const one of Array.isArray(kept) ? kept.filter(isKept) : []) {
+    const found = host.page.get(this.#key);
+    const kept = Array.isArray(found) ? found.filter(isKept) : [];
+    this.#kept = JSON.stringify(kept);
+    for (const one of kept) {
       const upload = { ...one, key: this.#next++, sent: 0, failure: one.failure ?? INTERRUPTED };
       this.#running.set(upload.key, { upload, abort: new AbortController() });
     }

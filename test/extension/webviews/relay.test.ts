@@ -398,8 +398,15 @@ describe("files between a webview and the daemon", () => {
     );
     assert.equal(shown.busy, false);
     assert.deepEqual(new Uploads(next.host, "g_ffffffffffff", () => {}).list, []);
-    for (const { key } of shown.list) shown.remove(key);
-    assert.deepEqual(new Uploads((await Pair.opened(next.state)).host, GROUP, () => {}).list, []);
+    shown.remove(shown.list[1]!.key);
+    const last = await Pair.opened(next.state);
+    const one = new Uploads(last.host, GROUP, () => {});
+    assert.deepEqual(
+      one.list.map(({ name }) => name),
+      ["big.bin"],
+    );
+    one.remove(one.list[0]!.key);
+    assert.deepEqual(new Uploads((await Pair.opened(last.state)).host, GROUP, () => {}).list, []);
   });
 
   it("fail when their pieces come in another order, too early, or are too much", async () => {
