@@ -5,11 +5,15 @@ import { fileURLToPath } from "node:url";
 
 /**
  * How another program starts svc: with full paths, because editors and agents often have another
- * PATH.
+ * PATH. A desktop editor's runtime is Node only with `ELECTRON_RUN_AS_NODE`, which some agents
+ * don't hand to the servers that they start.
  */
 export function commandLine(): readonly [command: string, ...args: string[]] {
   const launcher = places("svc.cjs").find((place) => existsSync(place));
-  return launcher === undefined ? ["svc"] : [process.execPath, asStarted(launcher)];
+  if (launcher === undefined) return ["svc"];
+  const words = [process.execPath, asStarted(launcher)] as const;
+  const isEditors = process.env["ELECTRON_RUN_AS_NODE"] !== undefined && process.platform !== "win32";
+  return isEditors ? ["/usr/bin/env", "ELECTRON_RUN_AS_NODE=1", ...words] : words;
 }
 
 /**
