@@ -53,6 +53,15 @@ export const WEB_BUNDLES = [
 ];
 
 /**
+ * What stands beside a page of browsers as it is, and the service worker: one script without
+ * imports, because not every browser takes a module for it.
+ */
+export const PAGE_FILES = ["webview/apps/workbench/manifest.webmanifest", "webview/apps/workbench/icon.png"];
+export const WORKER_BUNDLES = [
+  { name: "service-worker", entry: "webview/notifications/service-worker.ts", budget: 4 * KiB },
+];
+
+/**
  * Bundles of the extension's webviews, measured as they are in the VSIX's folder: an editor loads
  * them from the disk. `budget` is for what each loads first, with fonts and styles.
  */

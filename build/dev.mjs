@@ -6,11 +6,11 @@
 import "./node-version.cjs";
 import { spawn } from "node:child_process";
 import { copyFileSync, mkdirSync, readdirSync, rmSync, watch, writeFileSync } from "node:fs";
-import { join } from "node:path";
-import { WEB_BUNDLES } from "./bundles.mjs";
+import { basename, join } from "node:path";
+import { PAGE_FILES, WEB_BUNDLES } from "./bundles.mjs";
 import { installDependencies } from "./dependencies.mjs";
 import { DEVELOPMENT_MARK, PAGE_FOLDER, PROGRAM } from "./ensure-built.mjs";
-import { WEB_OPTIONS } from "./web-options.mjs";
+import { WEB_OPTIONS, WORKER_OPTIONS } from "./web-options.mjs";
 
 const ROOT = join(import.meta.dirname, "..");
 /** What a change in each folder makes outdated. */
@@ -81,11 +81,13 @@ async function workbench() {
   mkdirSync(PAGE_FOLDER, { recursive: true });
   writeFileSync(DEVELOPMENT_MARK, "");
   const builder = await context({ ...WEB_OPTIONS, outdir: PAGE_FOLDER, sourcemap: "linked" });
+  const worker = await context({ ...WORKER_OPTIONS, outdir: PAGE_FOLDER });
   return async () => {
     const begin = performance.now();
     try {
-      await builder.rebuild();
+      await Promise.all([builder.rebuild(), worker.rebuild()]);
       for (const { page } of WEB_BUNDLES) copyFileSync(page, join(PAGE_FOLDER, "index.html"));
+      for (const file of PAGE_FILES) copyFileSync(file, join(PAGE_FOLDER, basename(file)));
       say(`Workbench built in ${since(begin)}; reload the page`);
     } catch {
       // esbuild has printed why.

@@ -15,6 +15,7 @@ const parts = [
   "peers/https",
   "peers/account",
   "peers/direct",
+  "notifications",
   "operations",
   "http",
   "assembly",
@@ -79,6 +80,7 @@ exports.fronts = [
   { folder: "daemon/peers/direct/tls", files: ["alert", "connection", "handshake", "suites"] },
   { folder: "daemon/peers/outbox", files: ["outbox", "outbox-entry", "scheduler", "work-generations", "worker"] },
   { folder: "daemon/peers/receiving", files: ["receiver", "receiver-quota", "receiver-reply"] },
+  { folder: "daemon/notifications", files: ["notifications", "push-services"] },
   { folder: "daemon/operations", files: ["dispatcher", "failures", "health", "system-handlers"] },
   {
     folder: "daemon/http",
@@ -128,6 +130,7 @@ exports.fronts = [
     files: ["attachment", "conversation", "excerpt", "feed", "message", "search", "thread"],
   },
   { folder: "webview/hosts/http", files: ["http-host", "http-session", "requests"] },
+  { folder: "webview/notifications", files: ["notifications", "notifications-dialog"] },
   { folder: "webview/terminals", files: ["open-terminals", "terminals"] },
   { folder: "webview/apps", files: [] },
 ].map(({ folder, files }) => ({ folder, files: files.map((file) => `${file}.ts`) }));

@@ -4,7 +4,7 @@
  */
 import { readFileSync } from "node:fs";
 import { join } from "node:path";
-import { WEB_BUNDLES } from "./bundles.mjs";
+import { WEB_BUNDLES, WORKER_BUNDLES } from "./bundles.mjs";
 
 const ROOT = join(import.meta.dirname, "..");
 
@@ -40,6 +40,18 @@ export const WEB_OPTIONS = {
   assetNames: "[name]-[hash]",
   plugins: [strictTerminal],
   loader: { ".ttf": "file", ".woff2": "file", ".svg": "text" },
+  legalComments: "none",
+  logLevel: "warning",
+};
+
+/** The same for service workers. */
+export const WORKER_OPTIONS = {
+  absWorkingDir: ROOT,
+  entryPoints: entryPoints(WORKER_BUNDLES),
+  bundle: true,
+  platform: "browser",
+  target: ["es2022"],
+  format: "iife",
   legalComments: "none",
   logLevel: "warning",
 };

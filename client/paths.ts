@@ -55,6 +55,10 @@ export interface HomePaths {
     log: string;
   };
   secrets: string;
+  /** The key that push services know this instance by. */
+  pushKey: string;
+  /** Browsers that are told by Web Push. Their endpoints are secrets. */
+  push: string;
   /** Direct relations and the listener's settings. Contains invitations. */
   directConnections: string;
   directStatus: string;
@@ -124,6 +128,8 @@ export function homePaths(root: string): HomePaths {
       log: join(daemon, "log"),
     },
     secrets: join(root, "secrets"),
+    pushKey: join(root, "secrets", "push_key.json"),
+    push: join(root, "secrets", "push.json"),
     directConnections: join(root, "direct_connections.json"),
     directStatus: join(root, "state", "connect", "direct_status.json"),
     membership: join(root, "secrets", "membership.json"),

@@ -50,9 +50,11 @@ export function activate(context: vscode.ExtensionContext): void {
     }),
     { dispose: () => link.close() },
   );
-  notifyWaiting(parts);
   noticeVersions(parts);
-  setImmediate(() => link.open(instance));
+  setImmediate(() => {
+    link.open(instance);
+    notifyWaiting(parts);
+  });
 }
 
 /** The Home that the settings name, as far as this workspace may name one. */

@@ -1,37 +1,65 @@
-/** Says once per person, in one window, that an Actor begins to wait for them. */
+/**
+ * Says in one window, once per person, that something begins to wait for them. The daemon says
+ * what, and who of all windows, editors and browsers alike, announces it.
+ */
 import { setTimeout as delay } from "node:timers/promises";
 import * as vscode from "vscode";
 import { joinedSentence } from "../shared/account-words.ts";
-import { actorName, actorWords } from "../shared/actor-words.ts";
+import { LIMITS } from "../shared/limits.ts";
+import { Arrivals, notificationWords } from "../shared/needs-you.ts";
+import type { NeedsYouItem } from "../shared/operations/notifications.ts";
 import { commandId } from "./contributions/commands.ts";
-import { keyOf, remedyOf, type Waiting, waitingItems } from "./daemon/waiting.ts";
+import { keyOf, type Waiting, waitingItems } from "./daemon/waiting.ts";
 import type { Parts } from "./parts.ts";
 import { plain } from "./plain.ts";
 
-/** The window that has the focus goes first. */
-const OTHERS_WAIT_MS = 1000;
-
 type WaitingJoined = Extract<Waiting, { kind: "joined" }>;
-type WaitingActor = Extract<Waiting, { kind: "actor" }>;
 
-/** Begins to notify about what starts to wait from now on. */
-export function notifyWaiting({ claims, link, instance }: Parts): void {
-  /** Null until the first complete view: what waited before is in the badge. */
-  let known: Set<string> | null = null;
+/** The window that has the focus goes first. */
+async function letOthersGoFirst(): Promise<void> {
+  if (!vscode.window.state.focused) await delay(LIMITS.notifications.othersMilliseconds);
+}
 
-  const announce = async (item: WaitingActor): Promise<void> => {
-    if (!vscode.window.state.focused) await delay(OTHERS_WAIT_MS);
-    const still = waitingItems(instance).some((one) => keyOf(one) === keyOf(item));
-    if (!still || !claims.claim(`${link.home} ${keyOf(item)}`)) return;
-    const isTerminal = remedyOf(item) === "terminal";
+function isWanted(): boolean {
+  return vscode.workspace.getConfiguration("svc").get<boolean>("notifyWaiting", true);
+}
+
+/** Connects, and notifies about what starts to wait from now on. */
+export function notifyWaiting(parts: Parts): void {
+  const { link } = parts;
+  const arrivals = new Arrivals();
+
+  const announce = async (item: NeedsYouItem): Promise<void> => {
+    await letOthersGoFirst();
+    if (!arrivals.has(item.key)) return;
+    const { claimed } = await link.client.result("notification_claim", { key: item.key });
+    if (!claimed) return;
+    const { group_id: groupId, actor } = item;
+    const isTerminal = actor !== null && (item.kind === "waiting" || item.kind === "failed");
     const action = isTerminal ? "Open Its Terminal" : "Open the Workbench";
-    if ((await vscode.window.showInformationMessage(sentence(item), action)) !== action) return;
-    const row = { kind: "actor", groupId: item.groupId, actorId: item.actor.id };
+    const { title, body } = notificationWords(item);
+    const chosen = await vscode.window.showInformationMessage(plain(`${title}: ${body}`), action);
+    if (chosen !== action) return;
+    const row = isTerminal ? { kind: "actor", groupId, actorId: actor.id } : { kind: "group", groupId };
     await vscode.commands.executeCommand(commandId(isTerminal ? "openTerminal" : "openWorkbench"), row);
   };
 
-  const announceJoined = async (item: WaitingJoined): Promise<void> => {
-    if (!vscode.window.state.focused) await delay(OTHERS_WAIT_MS);
+  link.window.watchNeedsYou((items) => {
+    const { entered } = arrivals.take(items);
+    if (!isWanted()) return;
+    // That the daemon is lost by now is said elsewhere.
+    for (const item of entered) announce(item).catch(() => {});
+  });
+  notifyJoined(parts);
+}
+
+/** Says that an instance has joined the account, which concerns no Group. */
+function notifyJoined({ claims, link, instance }: Parts): void {
+  /** Null until the first complete view: what waited before is in the badge. */
+  let known: Set<string> | null = null;
+
+  const announce = async (item: WaitingJoined): Promise<void> => {
+    await letOthersGoFirst();
     if (!claims.claim(`${link.home} ${keyOf(item)}`)) return;
     const action = "Show the Account";
     const said = plain(joinedSentence(item.joined));
@@ -39,24 +67,12 @@ export function notifyWaiting({ claims, link, instance }: Parts): void {
       await vscode.commands.executeCommand(commandId("showAccount"));
   };
 
-  const sentence = ({ groupId, actor, reason }: WaitingActor): string => {
-    const title = instance.find(groupId)?.summary.title ?? "";
-    const said = reason === "" ? actorWords(actor.presence).word : reason;
-    return plain(`${actorName(actor)} in ${title}: ${said}`);
-  };
-
   instance.on("change", () => {
-    const isRead = instance.loaded && instance.groups.every(({ actors }) => actors !== null);
-    if (!isRead) return;
-    const items = waitingItems(instance);
+    if (!instance.loaded) return;
+    const joined = waitingItems(instance).filter((item) => item.kind === "joined");
     const before = known;
-    known = new Set(items.map(keyOf));
-    const isWanted = vscode.workspace.getConfiguration("svc").get<boolean>("notifyWaiting", true);
-    if (before === null || !isWanted) return;
-    for (const item of items) {
-      if (before.has(keyOf(item))) continue;
-      if (item.kind === "actor") void announce(item);
-      else if (item.kind === "joined") void announceJoined(item);
-    }
+    known = new Set(joined.map(keyOf));
+    if (before === null || !isWanted()) return;
+    for (const item of joined) if (!before.has(keyOf(item))) void announce(item);
   });
 }

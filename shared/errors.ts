@@ -200,6 +200,11 @@ const entries = {
     sentence: "There is no such access token.",
     remedy: "List the tokens with 'svc token list'.",
   },
+  push_not_found: {
+    status: 404,
+    sentence: "There is no such push subscription.",
+    remedy: "List them again: the browser may have ended it, or its session was signed out.",
+  },
   direct_not_found: {
     status: 404,
     sentence: "This Group has no such Direct connection.",

@@ -133,6 +133,31 @@ export const LIMITS = {
   loginLink: { minutes: 5, live: 8 },
   accessToken: { perHome: 256, nameBytes: 128 },
   notices: { maxSeconds: 30 * 24 * 3600 },
+  notifications: {
+    /** What waits for the person, as a stream lists it, newest first. */
+    items: 128,
+    /** What waits again within this time is the same and isn't announced again. */
+    forgetSeconds: 600,
+    /** A window without the focus lets one that has it announce first. */
+    othersMilliseconds: 150,
+    /** Web Push is sent if no window has announced it for this long. */
+    windowSeconds: 3,
+    /** And if a window has, and it still waits after this long. */
+    awaySeconds: 60,
+  },
+  push: {
+    subscriptions: 32,
+    endpointCharacters: 1024,
+    /** Of a Group's and an Actor's title, because push services accept 4 KiB in all. */
+    titleCharacters: 120,
+    /** How long a push service keeps a notification for a phone that it doesn't reach. */
+    keptSeconds: 3600,
+    requestSeconds: 15,
+    answerBytes: 16 * KiB,
+    /** Notifications of one subscription. Beyond that they are counted as failed. */
+    perMinute: 20,
+    reasonCharacters: 200,
+  },
   client: {
     /** How long the socket client waits for bytes of an answer. Longer than any operation waits. */
     callSeconds: 600,

@@ -15,6 +15,7 @@ import * as z from "zod";
 import type { LedgerEvent } from "./events.ts";
 import { EventId, GroupId } from "./model.ts";
 import type { GroupSummary } from "./operations/groups.ts";
+import type { NeedsYouItem } from "./operations/notifications.ts";
 
 const SubscriptionId = z.string().min(1).max(64);
 
@@ -24,6 +25,8 @@ const Subscribe = z.discriminatedUnion("channel", [
    * Group's Actors changed.
    */
   z.strictObject({ type: z.literal("subscribe"), id: SubscriptionId, channel: z.literal("groups") }),
+  /** Everything that waits for the person, first and after each change. For people only. */
+  z.strictObject({ type: z.literal("subscribe"), id: SubscriptionId, channel: z.literal("needs_you") }),
   /** One Group's events after `after`, or else new ones. */
   z.strictObject({
     type: z.literal("subscribe"),
@@ -51,6 +54,8 @@ export type StreamMessage =
   | { type: "group_gone"; id: string; group_id: string }
   /** Actors changed (added, edited, state): read `actor_list` again. */
   | { type: "actors"; id: string; group_id: string }
+  /** Everything that waits for the person now. */
+  | { type: "needs_you"; id: string; items: readonly NeedsYouItem[] }
   /**
    * The client reads too slowly, so the subscription ended. Subscribe again after this event (null:
    * read a fresh page).

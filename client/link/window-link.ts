@@ -13,6 +13,7 @@ import type {
   Connection,
   GroupsListener,
   LedgerListener,
+  NeedsYouListener,
   Release,
   TerminalLink,
   TerminalListener,
@@ -73,6 +74,11 @@ export class WindowLink {
   watchGroups(listener: GroupsListener): Release {
     this.#socket.start();
     return this.#socket.groups(listener);
+  }
+
+  watchNeedsYou(listener: NeedsYouListener): Release {
+    this.#socket.start();
+    return this.#socket.needsYou(listener);
   }
 
   watchLedger(groupId: string, after: string | null, listener: LedgerListener): Release {

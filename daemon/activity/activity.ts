@@ -357,6 +357,7 @@ export class Activity implements LaunchReports {
   ): Submitted {
     const store = activity.storeOf(actor);
     let result: Submitted = { accepted: true, reason: null };
+    let isOther = false;
     const committed = store.submit((content) => {
       const at = activity.timestampAfter(content);
       const fresh = this.#ofLaunch(store, content, launch, hook.runtime, at);
@@ -369,12 +370,17 @@ export class Activity implements LaunchReports {
       const change = activity.change(actor, content, judged.state, revisions, at);
       store.memory = fresh.memory;
       judged.remember();
+      isOther = questionOf(fresh.hooks) !== questionOf(judged.state);
       // The end of a session takes nothing out of the queue.
       if (hook.kind !== "session") this.#tellInput(launch, fresh.hooks, judged.state);
       this.#questions.reported(launch, judged.state);
       return change;
     });
-    committed.catch((error: unknown) => this.#warn(launch, error));
+    committed.then(
+      // A person is told at once what it waits for.
+      () => isOther && this.#working?.look(),
+      (error: unknown) => this.#warn(launch, error),
+    );
     return result;
   }
 

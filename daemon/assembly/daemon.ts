@@ -3,6 +3,7 @@ import { chmodSync } from "node:fs";
 import { hostname } from "node:os";
 import { currentHost } from "../../client/endpoint.ts";
 import { findHookClient } from "../../client/hook/hook-client.ts";
+import { publicLookup } from "../../platform/http/public-address.ts";
 import { RealHttpClient } from "../../platform/http/real-client.ts";
 import { readTlsFiles } from "../../platform/http/tls-files.ts";
 import { errorFields } from "../../platform/log.ts";
@@ -15,6 +16,7 @@ import { RealProjectFiles } from "../../platform/real-project-files.ts";
 import { RealRandom } from "../../platform/real-random.ts";
 import { PRODUCT_VERSION } from "../../shared/version.ts";
 import { openHome } from "../home/home.ts";
+import { KNOWN_PUSH_SERVICES } from "../notifications/push-services.ts";
 import { TlsLinks } from "../peers/direct/tls-links.ts";
 import type { Given } from "./given.ts";
 import { commandLine } from "./installation.ts";
@@ -63,6 +65,10 @@ export async function runDaemon(options: DaemonOptions): Promise<RunningDaemon> 
         processes: new RealProcesses(),
         network,
         http: new RealHttpClient({ clock }),
+        push: options.push ?? {
+          services: KNOWN_PUSH_SERVICES,
+          http: new RealHttpClient({ clock, lookup: publicLookup }),
+        },
         links: new TlsLinks({ network, clock, random, identity }),
         home,
         hostname: hostname(),

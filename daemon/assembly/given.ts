@@ -26,6 +26,8 @@ export interface Given {
   network: Network;
   /** Requests to the account service and to other instances. */
   http: HttpClient;
+  /** Hosts of push services, and requests to them, which reach public addresses only. */
+  push: { services: readonly string[]; http: HttpClient };
   /** The way to other instances. */
   links: DirectDependencies["links"];
   home: Home;

@@ -2,6 +2,7 @@
 
 import { resolveHome } from "../../client/paths.ts";
 import { DEFAULT_WEB_HOST, DEFAULT_WEB_PORT, ENVIRONMENT } from "../../shared/names.ts";
+import type { Given } from "./given.ts";
 
 export interface DaemonOptions {
   /** Root of the Home, an absolute path. */
@@ -13,6 +14,8 @@ export interface DaemonOptions {
   tls?: { cert: string; key: string } | undefined;
   /** Checks every result against its schema; for tests. */
   checkOutputs?: boolean;
+  /** Other push services than those of browsers; for tests. */
+  push?: Given["push"];
 }
 
 /** Options of a daemon that is started only by its environment. */

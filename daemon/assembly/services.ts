@@ -20,6 +20,7 @@ import * as launches from "./services/launches.ts";
 import * as local from "./services/local.ts";
 import * as machine from "./services/machine.ts";
 import * as messaging from "./services/messaging.ts";
+import * as notifications from "./services/notifications.ts";
 import * as operations from "./services/operations.ts";
 import * as outbound from "./services/outbound.ts";
 import * as peers from "./services/peers.ts";
@@ -47,6 +48,7 @@ const ANSWERING = ServiceList.of<Given>()
   .with("direct", direct.create)
   .with("account", account.create)
   .with("peers", peers.create)
+  .with("notifications", notifications.create)
   .with("operations", operations.create)
   .with("streams", streams.create)
   .with("ports", ports.create)

@@ -174,6 +174,11 @@ export class Dispatcher {
   }
 }
 
+/** Whether a caller is a person who can do something about what waits. */
+export function isPerson({ kind }: Caller): boolean {
+  return kind === "user" || kind === "member";
+}
+
 /**
  * Whether a caller's credential reaches this Group at all. A Group out of reach answers like one
  * that doesn't exist, whether or not it exists, so that nothing can be probed.

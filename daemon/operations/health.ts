@@ -276,3 +276,20 @@ function account({ state, error }: ReturnType<Parameters<typeof accountCheck>[0]
     "See 'svc account'. Messages to the account's other instances wait until it is confirmed again.";
   return { severity: "warning", text: error, remedy };
 }
+
+export function notificationsCheck(
+  look: () => { problem: string | null; browsers: number; sent: number; failed: number },
+): Check {
+  return { code: "notifications", title: "Web Push", run: () => notifications(look()) };
+}
+
+function notifications(state: ReturnType<Parameters<typeof notificationsCheck>[0]>): Found {
+  const { problem, browsers, sent, failed } = state;
+  if (problem !== null) {
+    const remedy = "Restore the file from a backup, or remove it and subscribe again.";
+    return { severity: "warning", text: problem, remedy };
+  }
+  if (browsers === 0) return OK("No browser is told by Web Push.");
+  const of = browsers === 1 ? "1 browser" : `${browsers} browsers`;
+  return OK(`${of}; ${sent} sent, ${failed} failed.`);
+}

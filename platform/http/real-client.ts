@@ -15,6 +15,7 @@ import { sizeWords } from "../../shared/size-words.ts";
 import type { Clock } from "../clock.ts";
 import { errorCode } from "../durable.ts";
 import type { HttpAsked, HttpClient, HttpFailure, HttpOutcome } from "./client.ts";
+import { NOT_PUBLIC } from "./public-address.ts";
 
 interface Options {
   clock: Clock;
@@ -202,6 +203,7 @@ function failureOf(error: unknown): [why: HttpFailure, reason: string] {
   const code = errorCode(error) ?? "unknown";
   if (code === "ENOTFOUND" || code === "EAI_AGAIN")
     return ["unreachable", `Its name can't be resolved here (${code}).`];
+  if (code === NOT_PUBLIC) return ["unreachable", "Its name leads to a private address."];
   if (code === "ECONNREFUSED") return ["unreachable", `Nothing listens at its address (${code}).`];
   if (CERTIFICATE.test(code)) return ["untrusted", `Its certificate isn't trusted here (${code}).`];
   if (code === "EPROTO" || code.startsWith("ERR_SSL"))

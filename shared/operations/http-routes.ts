@@ -91,6 +91,12 @@ const ROUTES: Partial<Record<OperationName, readonly [method: HttpMethod, path: 
   connect_direct_approve: ["POST", "/connect/direct", { action: "approve" }],
   connect_direct_revoke: ["POST", "/connect/direct", { action: "revoke" }],
   connect_direct_remove: ["POST", "/connect/direct", { action: "remove" }],
+  notification_claim: ["POST", "/notifications/claim"],
+  push_prepare: ["POST", "/push/key"],
+  push_list: ["GET", "/push/subscriptions"],
+  push_subscribe: ["POST", "/push/subscriptions"],
+  push_unsubscribe: ["DELETE", "/push/subscriptions/{push_id}"],
+  push_test: ["POST", "/push/subscriptions/{push_id}/test"],
   daemon_status: ["GET", "/daemon"],
   health: ["GET", "/health-checks"],
 };

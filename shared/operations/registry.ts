@@ -10,6 +10,7 @@ import { directOperations } from "./direct.ts";
 import { groupOperations, transferOperations } from "./groups.ts";
 import { ledgerOperations } from "./ledger.ts";
 import { messageOperations } from "./messages.ts";
+import { notificationOperations } from "./notifications.ts";
 import { questionOperations } from "./questions.ts";
 import { systemOperations } from "./system.ts";
 
@@ -28,6 +29,7 @@ const all = [
   ...directOperations,
   ...accountOperations,
   ...peerOperations,
+  ...notificationOperations,
   ...systemOperations,
 ] as const;
 

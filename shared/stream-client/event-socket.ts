@@ -4,7 +4,7 @@
  */
 import type { StreamMessage, StreamRequest } from "../streams.ts";
 import type { OpenSocket, OpensSocket } from "./connect.ts";
-import type { Connection, GroupsListener, LedgerListener, Release } from "./listeners.ts";
+import type { Connection, GroupsListener, LedgerListener, NeedsYouListener, Release } from "./listeners.ts";
 
 const FIRST_PAUSE_MS = 250;
 const LONGEST_PAUSE_MS = 5000;
@@ -14,6 +14,7 @@ const ANSWER_WITHIN_MS = 5000;
 
 type Subscription =
   | { channel: "groups"; listener: GroupsListener }
+  | { channel: "needs_you"; listener: NeedsYouListener }
   | { channel: "ledger"; groupId: string; after: string | null; listener: LedgerListener };
 
 export class EventSocket {
@@ -63,6 +64,10 @@ export class EventSocket {
 
   groups(listener: GroupsListener): Release {
     return this.#add({ channel: "groups", listener });
+  }
+
+  needsYou(listener: NeedsYouListener): Release {
+    return this.#add({ channel: "needs_you", listener });
   }
 
   ledger(groupId: string, after: string | null, listener: LedgerListener): Release {
@@ -141,7 +146,9 @@ export class EventSocket {
     if (subscription.channel === "groups") {
       this.#send({ type: "subscribe", id, channel: "groups" });
       subscription.listener.restart();
-    } else {
+    } else if (subscription.channel === "needs_you")
+      this.#send({ type: "subscribe", id, channel: "needs_you" });
+    else {
       const { groupId, after } = subscription;
       this.#send({
         type: "subscribe",
@@ -165,6 +172,8 @@ export class EventSocket {
       else if (message.type === "group_gone") subscription.listener.gone(message.group_id);
       else if (message.type === "actors") subscription.listener.actors(message.group_id);
       else if (message.type === "resume") this.#subscribe(message.id, subscription);
+    } else if (subscription.channel === "needs_you") {
+      if (message.type === "needs_you") subscription.listener(message.items);
     } else this.#ledger(message.id, subscription, message);
   }
 

@@ -2,6 +2,7 @@
 import type { RuntimeActivityEvent } from "../activity/event.ts";
 import type { LedgerEvent } from "../events.ts";
 import type { GroupSummary } from "../operations/groups.ts";
+import type { NeedsYouItem } from "../operations/notifications.ts";
 import type { TerminalMessage, TerminalRequest } from "../terminal.ts";
 
 export type Release = () => void;
@@ -20,6 +21,9 @@ export interface GroupsListener {
   /** Actors of a Group changed. */
   actors(groupId: string): void;
 }
+
+/** Everything that waits for the person now: first, after each change, and after each break. */
+export type NeedsYouListener = (items: readonly NeedsYouItem[]) => void;
 
 export interface LedgerListener {
   event(event: LedgerEvent): void;

@@ -6,26 +6,10 @@ import { until } from "../support/until.ts";
 import { violations } from "./axe.ts";
 import { converse } from "./conversation.ts";
 import { openGroup, type Setting, useSetting, type WindowOptions } from "./setting.ts";
+import { checkTargets } from "./targets.ts";
 
 const THEMES = ["light", "dark", "hc-light", "hc-dark"] as const;
 const WIDTHS = [1360, 900, 360] as const;
-/**
- * In the page: what a finger can't hit, with its size. The pseudo-element of a small control is
- * part of it. As text: what the test's compiler adds to functions with a name isn't known there.
- */
-const SMALL_TARGETS = `(() => {
-  const top = document.querySelector(".menu") ?? document.querySelector("dialog[open]") ?? document;
-  const controls = "button, select, textarea, input, vscode-button, vscode-checkbox, vscode-text-field, [role=option]";
-  return [...top.querySelectorAll(controls)].flatMap((control) => {
-    const { width, height, top, bottom } = control.getBoundingClientRect();
-    if (!control.checkVisibility() || width <= 1 || bottom < 0 || top > innerHeight) return [];
-    const around = getComputedStyle(control, "::after");
-    const side = (own, name) => Math.max(own, around.position === "absolute" ? parseFloat(around[name]) : 0);
-    if (Math.min(side(width, "width"), side(height, "height")) >= 40) return [];
-    return [control.className + " " + (control.ariaLabel ?? control.textContent.trim()) + ": " + width + " x " + height];
-  });
-})()`;
-
 describe("Workbench: accessibility", () => {
   let setting: Setting;
 
@@ -116,11 +100,7 @@ describe("Workbench: accessibility", () => {
   for (const width of [768, 360]) {
     it(`gives fingers targets of 40 px everywhere, at ${width} px`, async () => {
       const page = await opened({ width, height: 740, touch: true });
-      const none = async (what: string) => {
-        assert.deepEqual(await page.evaluate(SMALL_TARGETS), [], what);
-        const over = "document.documentElement.scrollWidth - innerWidth";
-        assert.ok(Number(await page.evaluate(over)) <= 0, `${what}: wider than the window`);
-      };
+      const none = (what: string) => checkTargets(page, what);
       const side = (name: string) =>
         page.locator(width < 700 ? ".bottom-tab" : ".tab", { hasText: name }).click();
       const menu = async (owner: string, item: string) => {

@@ -24,6 +24,8 @@ export interface FakeActor {
   readonly endTool: () => void;
   /** The arguments of each start so far. */
   readonly starts: () => string[][];
+  /** When it asked for permission, in epoch milliseconds. */
+  readonly asked: () => number[];
 }
 
 /** A Group with a folder of its own and one such Actor in it, started. */
@@ -49,11 +51,12 @@ export async function startFakeClaude(
     answerable: more.answerable ?? false,
   });
   await owner.result("actor_start", { group_id, actor_id });
-  const starts = () =>
+  const notes = () =>
     readFileSync(log, "utf8")
       .split("\n")
       .slice(0, -1)
-      .map((line) => (JSON.parse(line) as { start?: string[] }).start ?? [])
-      .filter(({ length }) => length > 0);
-  return { group_id, title, actor_id, endTool: () => writeFileSync(`${log}.tool`, ""), starts };
+      .map((line) => JSON.parse(line) as { start?: string[]; asks?: number });
+  const starts = () => notes().flatMap(({ start }) => (start === undefined ? [] : [start]));
+  const asked = () => notes().flatMap(({ asks }) => (asks === undefined ? [] : [asks]));
+  return { group_id, title, actor_id, endTool: () => writeFileSync(`${log}.tool`, ""), starts, asked };
 }

@@ -10,6 +10,7 @@ import { until } from "../support/until.ts";
 import { violations } from "./axe.ts";
 import { startFakeClaude } from "./fake-claude.ts";
 import { openGroup, type Setting, useSetting } from "./setting.ts";
+import { checkTargets } from "./targets.ts";
 
 const AGENT = join(import.meta.dirname, "../runtimes/fake-agent.mjs");
 
@@ -158,6 +159,28 @@ describe("Workbench: terminals", () => {
     await openTerminal(phone.page, "bob");
     await write(phone.page, "bob", "echo on-the-$((3-3))-phone");
     await shows(phone.page, "bob", "on-the-0-phone");
+    const key = (name: string) =>
+      phone.page.locator(".terminal-keys").getByRole("button", { name, exact: true });
+    await checkTargets(phone.page, "a terminal on a phone");
+    assert.deepEqual(await violations(phone.page), []);
+    await write(phone.page, "bob", "cat -v");
+    await shows(phone.page, "bob", "cat -v");
+    await key("Esc").tap();
+    await key("Right").tap();
+    await phone.page.keyboard.press("Enter");
+    await shows(phone.page, "bob", "^[^[[C");
+    await key("Ctrl, for the next key").tap();
+    assert.equal(await key("Ctrl, for the next key").getAttribute("aria-pressed"), "true");
+    await phone.page.keyboard.type("c");
+    await shows(phone.page, "bob", "^C");
+    assert.equal(await key("Ctrl, for the next key").getAttribute("aria-pressed"), "false");
+    await write(phone.page, "bob", "echo after-$((6+6))");
+    await shows(phone.page, "bob", "after-12");
+    assert.equal(
+      await page.locator(".terminal-keys").filter({ visible: true }).count(),
+      0,
+      "a mouse needs none",
+    );
     const rows = () => pane(phone.page, "bob").locator(".xterm-rows > div").count();
     const before = await rows();
     await phone.page.locator('[aria-label="Maximize the terminals"]').click();

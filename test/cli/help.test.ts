@@ -21,6 +21,12 @@ describe("help of the command line", () => {
         "ledger_find",
         "connect_send_files",
         "connect_peer_receive",
+        "notification_claim",
+        "push_prepare",
+        "push_list",
+        "push_subscribe",
+        "push_unsubscribe",
+        "push_test",
       ],
     );
   });

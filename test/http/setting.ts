@@ -208,6 +208,7 @@ export async function openSetting(options: SettingOptions = {}): Promise<Setting
       return ledger;
     },
     summary: async (groupId) => (ledgers.has(groupId) ? summaryFor(groupId) : null),
+    needsYou: () => [],
   });
   tokens.onRevoked(() => hub.recheck());
   const remote = { origin: options.manualOrigin ?? null };

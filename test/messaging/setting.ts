@@ -82,6 +82,7 @@ export class TestHome {
       files?: Files;
       projects?: ProjectFiles;
       identity?: InstanceIdentity;
+      push?: Given["push"];
       /** Services above messaging, and what stands in for some. */
       above?: Subset<Given, Parts>;
     } = {},
@@ -104,6 +105,7 @@ export class TestHome {
         program: ["svc"],
         checkOutputs: true,
         ledgerLimits: { extendBytes: 64 * 1024, ...options.ledgerLimits },
+        ...(options.push === undefined ? {} : { push: options.push }),
         ...(options.limits === undefined ? {} : { messagingLimits: options.limits }),
       },
       {

@@ -113,6 +113,7 @@ async function turn(prompt, isQueued = false) {
     };
     await hook("PreToolUse", use);
     if (prompt.includes(waitWord)) {
+      note({ asks: Date.now() });
       await ask({ tool_name: "Bash", tool_input: use.tool_input, prompt_id });
       await hook("Notification", { notification_type: "permission_prompt", message: "May I?", prompt_id });
     }

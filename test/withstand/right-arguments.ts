@@ -105,6 +105,10 @@ export function rightArguments(there: There): (contract: OperationContract) => R
     invitation: "svc-direct:",
     id: relation_id,
     hook_event_name: "Stop",
+    key: `n_${"0".repeat(24)}`,
+    endpoint: "https://fcm.googleapis.com/fcm/send/nobody",
+    keys: { p256dh: "A".repeat(87), auth: "A".repeat(22) },
+    push_id: "p_000000000000",
     draft: {
       text: "text",
       to: ["lead"],

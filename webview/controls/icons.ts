@@ -13,6 +13,7 @@ export const ICONS = {
   "arrow-right": 0xea9c,
   "arrow-up": 0xeaa1,
   attach: 0xec34,
+  bell: 0xeaa2,
   "bell-dot": 0xeb9a,
   check: 0xeab2,
   "chevron-down": 0xeab4,

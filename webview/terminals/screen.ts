@@ -186,6 +186,11 @@ export class TerminalScreen {
     return lines.join("\n").trimEnd();
   }
 
+  /** The program wants arrow keys as application keys. */
+  get hasApplicationKeys(): boolean {
+    return this.#terminal.modes.applicationCursorKeysMode;
+  }
+
   focus(): void {
     this.#terminal.focus();
   }

@@ -15,6 +15,7 @@ import { icon } from "../controls/icons.ts";
 import { button } from "../controls/toolkit.ts";
 import { View } from "../controls/view.ts";
 import type { Host } from "../hosts/host.ts";
+import { keyData, TERMINAL_KEYS, withControl } from "./keys.ts";
 import type { Terminals } from "./open-terminals.ts";
 import type { Found, TerminalScreen, TerminalSize } from "./screen.ts";
 
@@ -33,6 +34,7 @@ class TerminalPaneElement extends View {
     searching: { state: true },
     found: { state: true },
     ignored: { state: true },
+    control: { state: true },
     problem: { state: true },
   };
   declare host: Host;
@@ -51,6 +53,8 @@ class TerminalPaneElement extends View {
   declare found: Found | null;
   /** The person typed, but keys don't reach the program. */
   declare ignored: boolean;
+  /** Ctrl counts for the next key. */
+  declare control: boolean;
   declare problem: string | null;
   #screen: TerminalScreen | null = null;
   #link: TerminalLink | null = null;
@@ -68,6 +72,7 @@ class TerminalPaneElement extends View {
     this.searching = false;
     this.found = null;
     this.ignored = false;
+    this.control = false;
     this.problem = null;
   }
 
@@ -89,7 +94,7 @@ class TerminalPaneElement extends View {
       const { TerminalScreen } = await import("./screen.ts");
       if (!this.isConnected || this.#place.value === undefined) return;
       this.#screen = new TerminalScreen(this.#place.value, actorName(this.actor), {
-        input: (data) => this.#link?.send({ type: "input", data }),
+        input: (data) => this.#type(this.control ? withControl(data) : data),
         drawn: (bytes) => this.#link?.send({ type: "ack", bytes }),
         fits: (size) => this.#onFits(size),
         ignored: () => (this.ignored = true),
@@ -154,6 +159,7 @@ class TerminalPaneElement extends View {
     this.writer = writer;
     if (this.#screen === null) return;
     this.#screen.mayType = writer === "you" && this.running;
+    if (writer !== "you") this.control = false;
     if (!began) return;
     this.ignored = false;
     this.#screen.focus();
@@ -183,7 +189,38 @@ class TerminalPaneElement extends View {
       ${this.searching ? this.#searchField(name) : nothing}
       ${failure(this.problem)} ${this.ignored && (this.writer !== "you" || !this.running) ? this.#notWritten() : nothing}
       <div class="terminal-place ${this.writer === "you" && this.running ? "writing" : ""}" @click=${this.#onClick} ${ref(this.#place)}></div>
+      ${this.writer === "you" && this.running ? this.#keys(name) : nothing}
     </section>`;
+  }
+
+  /** For fingers and narrow windows; the style sheet hides them elsewhere. */
+  #keys(name: string) {
+    const [escape, tab, ...arrows] = TERMINAL_KEYS.map(
+      (key) =>
+        html`<button type="button" class="terminal-key" aria-label=${key.name} title=${key.name} @click=${() => this.#press(key)}>
+          ${key.label}
+        </button>`,
+    );
+    const hold = (): void => {
+      this.control = !this.control;
+    };
+    // The terminal keeps the focus, and a phone its keyboard.
+    return html`<div class="terminal-keys" role="group" aria-label="Keys for the terminal of ${name}" @pointerdown=${(event: Event) => event.preventDefault()}>
+      ${escape} ${tab}
+      <button type="button" class="terminal-key" aria-pressed=${this.control} aria-label="Ctrl, for the next key" title="Ctrl, for the next key" @click=${hold}>Ctrl</button>
+      ${arrows}
+    </div>`;
+  }
+
+  #press(key: (typeof TERMINAL_KEYS)[number]): void {
+    this.#type(
+      keyData(key, { application: this.#screen?.hasApplicationKeys === true, control: this.control }),
+    );
+  }
+
+  #type(data: string): void {
+    this.control = false;
+    this.#link?.send({ type: "input", data });
   }
 
   /** Also below the last row. */

@@ -3,6 +3,7 @@ import type { Activity } from "../../activity/activity.ts";
 import { summaryOf } from "../../groups/group-view.ts";
 import { StreamHub } from "../../http/streams/stream-hub.ts";
 import type { Messaging } from "../../messaging/messaging.ts";
+import type { Notifications } from "../../notifications/notifications.ts";
 import type { LiveLaunches } from "../../runtimes/launch/live-launches.ts";
 import type { Given } from "../given.ts";
 import type { Service } from "../service.ts";
@@ -15,11 +16,13 @@ type Parts = Pick<Given, "clock" | "log"> & {
   launches: LiveLaunches;
   activity: Activity;
   messaging: Messaging;
+  notifications: Pick<Notifications, "needsYou">;
 };
 
 export function create(parts: Parts): Service<StreamHub> {
   const { clock, log, groups, access, launches, activity, messaging } = parts;
   const { registry } = groups;
+  const { needsYou } = parts.notifications;
   const hub = new StreamHub({
     clock,
     log,
@@ -29,6 +32,7 @@ export function create(parts: Parts): Service<StreamHub> {
       const group = registry.find(groupId);
       return group === undefined ? null : summaryOf(group, messaging.counts(groupId));
     },
+    needsYou: (caller) => needsYou.list(caller),
   });
   /** For each Group, as its summary last said. */
   const attention = new Map<string, number>();
@@ -49,6 +53,7 @@ export function create(parts: Parts): Service<StreamHub> {
     if (attention.get(groupId) !== now) hub.groupChanged(groupId);
     attention.set(groupId, now);
   });
+  needsYou.onChange(() => hub.needsYouChanged());
   launches.onWaiting((groupId) => hub.actorsChanged(groupId));
   access.accessTokens.onRevoked(() => hub.recheck());
   access.launchTokens.onRevoked(() => hub.recheck());

@@ -6,7 +6,7 @@ import { LIMITS } from "../../../shared/limits.ts";
 import type { Caller } from "../../../shared/operations/caller.ts";
 import type { GroupSummary } from "../../../shared/operations/groups.ts";
 import { type StreamMessage, StreamRequest } from "../../../shared/streams.ts";
-import { foreignGroup, mayEnter } from "../../operations/dispatcher.ts";
+import { foreignGroup, isPerson, mayEnter } from "../../operations/dispatcher.ts";
 import type { Batch } from "./ledger-subscription.ts";
 import { LedgerSubscription } from "./ledger-subscription.ts";
 import type { StreamHub } from "./stream-hub.ts";
@@ -45,7 +45,7 @@ interface Subscription {
   end(): void;
   /** Continues reading earlier events. */
   pump?(): void;
-  groupId: string | null;
+  channel: "groups" | "needs_you" | "ledger";
 }
 
 class EventSocket extends StreamSocket {
@@ -59,7 +59,7 @@ class EventSocket extends StreamSocket {
   group(groupId: string, summary: GroupSummary | null): void {
     if (!mayEnter(this.caller, groupId)) return;
     for (const [id, subscription] of this.#subscriptions) {
-      if (subscription.groupId !== null) continue;
+      if (subscription.channel !== "groups") continue;
       if (summary === null) this.#send({ type: "group_gone", id, group_id: groupId });
       else this.#send({ type: "group", id, group: summary });
     }
@@ -68,8 +68,12 @@ class EventSocket extends StreamSocket {
   actors(groupId: string): void {
     if (!mayEnter(this.caller, groupId)) return;
     for (const [id, subscription] of this.#subscriptions) {
-      if (subscription.groupId === null) this.#send({ type: "actors", id, group_id: groupId });
+      if (subscription.channel === "groups") this.#send({ type: "actors", id, group_id: groupId });
     }
+  }
+
+  needsYou(): void {
+    for (const [id, { channel }] of this.#subscriptions) if (channel === "needs_you") this.#sendNeedsYou(id);
   }
 
   protected refuse(refusal: Refusal, request: unknown): void {
@@ -99,12 +103,24 @@ class EventSocket extends StreamSocket {
         });
       }
       if (request.channel === "groups") void this.#subscribeGroups(id);
+      else if (request.channel === "needs_you") this.#subscribeNeedsYou(id);
       else this.#subscribeLedger(id, request.group_id, request.after ?? null);
     }
   }
 
+  #subscribeNeedsYou(id: string): void {
+    if (!isPerson(this.caller)) throw new Refusal("permission_denied");
+    this.#subscriptions.set(id, { channel: "needs_you", end: () => {} });
+    this.#send({ type: "subscribed", id });
+    this.#sendNeedsYou(id);
+  }
+
+  #sendNeedsYou(id: string): void {
+    this.#send({ type: "needs_you", id, items: this.hub.sources.needsYou(this.caller) });
+  }
+
   async #subscribeGroups(id: string): Promise<void> {
-    const subscription: Subscription = { groupId: null, end: () => {} };
+    const subscription: Subscription = { channel: "groups", end: () => {} };
     this.#subscriptions.set(id, subscription);
     this.#send({ type: "subscribed", id });
     for (const groupId of this.hub.sources.groupIds()) {
@@ -147,7 +163,7 @@ class EventSocket extends StreamSocket {
         forget();
       },
     });
-    this.#subscriptions.set(id, { groupId, end: forget });
+    this.#subscriptions.set(id, { channel: "ledger", end: forget });
     this.#send({ type: "subscribed", id });
     subscription.start(after);
   }

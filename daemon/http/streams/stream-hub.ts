@@ -10,6 +10,7 @@ import { Refusal } from "../../../shared/errors.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import type { Caller } from "../../../shared/operations/caller.ts";
 import type { GroupSummary } from "../../../shared/operations/groups.ts";
+import type { NeedsYouItem } from "../../../shared/operations/notifications.ts";
 import { batchOf } from "./event-text.ts";
 import type { Batch, FollowedLedger } from "./ledger-subscription.ts";
 
@@ -22,6 +23,8 @@ export interface StreamSources {
   ledgerOf(groupId: string): FollowedLedger;
   /** Null when the Group is gone. */
   summary(groupId: string): Promise<GroupSummary | null>;
+  /** What waits for the person, as far as the caller may know. */
+  needsYou(caller: Caller): readonly NeedsYouItem[];
 }
 
 /** An open stream: SSE or WebSocket. */
@@ -36,6 +39,8 @@ export interface StreamClient {
   group?(groupId: string, summary: GroupSummary | null): void;
   /** Actors of a Group changed. */
   actors?(groupId: string): void;
+  /** What waits for the person changed. */
+  needsYou?(): void;
   /** The daemon stops. */
   goodbye(): void;
 }
@@ -132,6 +137,11 @@ export class StreamHub {
     if (this.#clients.size === 0) return;
     this.#changedActors.add(groupId);
     this.#gather();
+  }
+
+  /** Told at once: people wait for it. */
+  needsYouChanged(): void {
+    for (const client of this.#clients) client.needsYou?.();
   }
 
   /** The Group's ledger is no more: deleted, or replaced by a reset. */

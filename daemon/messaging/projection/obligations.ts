@@ -51,11 +51,16 @@ export class Obligations {
   readonly #open = new Map<string, Kept>();
   /** Requests to the person by who asked, oldest first. */
   readonly #questions = new Map<string, Set<Obligation>>();
-  #person = 0;
+  readonly #ofPerson = new Set<Obligation>();
+  #revision = 0;
 
-  /** Requests to the person. */
-  get ofPerson(): number {
-    return this.#person;
+  /** Requests to the person, oldest first. */
+  get ofPerson(): ReadonlySet<Obligation> {
+    return this.#ofPerson;
+  }
+  /** Changes with `ofPerson`. */
+  get revision(): number {
+    return this.#revision;
   }
   get size(): number {
     return this.#open.size;
@@ -94,7 +99,10 @@ export class Obligations {
     if (owed.size === 0) return;
     const obligation = { id, ordinal, ts, asker, owed };
     this.#open.set(id, obligation);
-    if (owed.has("user")) this.#person += 1;
+    if (owed.has("user")) {
+      this.#ofPerson.add(obligation);
+      this.#revision += 1;
+    }
     if (![...owed.keys()].some(isPerson)) return;
     const key = askerKey(asker);
     const questions = this.#questions.get(key);
@@ -130,7 +138,8 @@ export class Obligations {
   clear(): void {
     this.#open.clear();
     this.#questions.clear();
-    this.#person = 0;
+    this.#ofPerson.clear();
+    this.#revision += 1;
   }
 
   encode(): unknown[] {
@@ -153,7 +162,9 @@ export class Obligations {
 
   #close(obligation: Kept, recipients: readonly string[]): void {
     for (const recipient of recipients) {
-      if (obligation.owed.delete(recipient) && recipient === "user") this.#person -= 1;
+      if (!obligation.owed.delete(recipient) || recipient !== "user") continue;
+      this.#ofPerson.delete(obligation);
+      this.#revision += 1;
     }
     if (obligation.owed.size === 0) this.#open.delete(obligation.id);
     if ([...obligation.owed.keys()].some(isPerson)) return;

@@ -33,7 +33,7 @@ export function attentionOf(chats: Chats, { group, projection }: GroupChat): num
   const waiting = group.record.actors.filter(
     (actor) => actor.runner === "pty" && chats.workingState(group.group_id, actor).attention,
   );
-  return projection.obligations.ofPerson + waiting.length;
+  return projection.obligations.ofPerson.size + waiting.length;
 }
 
 /**

@@ -142,6 +142,11 @@ export class Direct {
     return new Direct(deps, await Relations.open({ files, clock, path: paths.directConnections, hostname }));
   }
 
+  /** Connections were made, changed or ended. Returns a function that stops listening. */
+  onChange(listener: () => void): () => void {
+    return this.#relations.onChange(listener);
+  }
+
   /** For the health checks. */
   get health(): DirectHealth {
     const { problem, listener, list } = this.#relations;

@@ -18,13 +18,15 @@ interface GroupsColumn {
   administrator: boolean;
   mayLeave: boolean;
   theme: ThemeChoice | "";
+  /** The browser's notifications can be set here. */
+  notifies: boolean;
 }
 
 export function groupsColumn(column: GroupsColumn): TemplateResult {
-  const { groups, addresses, drafts, openId, layout, administrator, mayLeave, theme } = column;
+  const { groups, addresses, drafts, openId, layout, administrator, mayLeave, theme, notifies } = column;
   return html`<svc-groups .groups=${groups} .addresses=${addresses} .drafts=${drafts} .openId=${openId} ?administrator=${administrator}></svc-groups>
     <footer class="column-foot">
-      <svc-settings-menu ?administrator=${administrator} ?mayLeave=${mayLeave} .theme=${theme}></svc-settings-menu>
+      <svc-settings-menu ?administrator=${administrator} ?mayLeave=${mayLeave} .theme=${theme} ?notifies=${notifies}></svc-settings-menu>
       ${administrator ? nothing : html`<span class="restricted" title="Your access token is for these Groups only">${icon("lock")}restricted</span>`}
       ${layout.breadth === "narrow" ? nothing : hide(layout, "groups")}
     </footer>`;

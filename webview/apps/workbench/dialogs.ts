@@ -13,6 +13,7 @@ const DIALOGS: Readonly<Record<string, () => Promise<unknown>>> = {
   tokens: () => import("../../access/tokens-dialog.ts"),
   health: () => import("./health-dialog.ts"),
   palette: () => import("./palette-dialog.ts"),
+  notifications: () => import("../../notifications/notifications-dialog.ts"),
   keyboard: () => import("./keyboard-dialog.ts"),
 };
 

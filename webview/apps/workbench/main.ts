@@ -8,6 +8,7 @@ import { HostError, type Viewer } from "../../hosts/host.ts";
 import { HttpHost } from "../../hosts/http/http-host.ts";
 import { HttpSession } from "../../hosts/http/http-session.ts";
 import { Requests } from "../../hosts/http/requests.ts";
+import { Notifications } from "../../notifications/notifications.ts";
 import type { ThemeChoice } from "./appearance.ts";
 import { followTheme } from "./theme.ts";
 
@@ -16,6 +17,7 @@ const workbench = import("./workbench.ts");
 const requests = new Requests();
 const session = new HttpSession(requests);
 let host = new HttpHost(requests);
+let notifications: Notifications | null = null;
 const theme = followTheme(host.recall("theme"));
 const root = document.getElementById("root")!;
 
@@ -34,11 +36,15 @@ function signIn(problem: string | null): void {
 
 function work(viewer: Viewer): void {
   host.start();
+  notifications = new Notifications(host, (address) =>
+    root.querySelector("svc-workbench")?.dispatchEvent(new CustomEvent("open-address", { detail: address })),
+  );
   const draw = () =>
     show(html`<svc-workbench
       .host=${host}
       .viewer=${viewer}
       .theme=${theme.choice}
+      .notifications=${notifications}
       ?mayLeave=${true}
       @choose-theme=${(event: CustomEvent<ThemeChoice>) => {
         theme.choose(event.detail);
@@ -55,6 +61,7 @@ function work(viewer: Viewer): void {
 }
 
 function leave(reason: string | null): void {
+  notifications?.close();
   host.stop();
   show(nothing);
   host = new HttpHost(requests);

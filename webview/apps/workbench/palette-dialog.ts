@@ -9,6 +9,7 @@ import { type IconName, icon } from "../../controls/icons.ts";
 import type { Conversation } from "../../feed/conversation.ts";
 import { byAttention, type GroupsStore } from "../../groups/group-list.ts";
 import type { Host, Viewer } from "../../hosts/host.ts";
+import type { Notifications } from "../../notifications/notifications.ts";
 import { type Found, searchGroups } from "./search-groups.ts";
 
 /** Of each kind, so that the others can be seen. */
@@ -55,6 +56,7 @@ class PaletteDialog extends DialogView {
   declare host: Host;
   declare conversation: Conversation | null;
   declare viewer: Viewer;
+  declare notifications: Notifications | null;
   /** The feed leaves system events out. */
   declare withoutEvents: boolean;
   declare query: string;
@@ -220,6 +222,7 @@ class PaletteDialog extends DialogView {
       ...(isAdministrator
         ? [dialog("key", "Access tokens…", "tokens"), dialog("heart", "Health…", "health")]
         : []),
+      ...(this.notifications === null ? [] : [dialog("bell", "Notifications…", "notifications")]),
       dialog("keyboard", "Keyboard shortcuts…", "keyboard"),
     ];
   }

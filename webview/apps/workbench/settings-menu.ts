@@ -13,11 +13,14 @@ class SettingsMenuElement extends View {
     administrator: { type: Boolean },
     mayLeave: { type: Boolean },
     theme: {},
+    notifies: { type: Boolean },
   };
   declare administrator: boolean;
   declare mayLeave: boolean;
   /** The person's choice; empty where the editor decides. */
   declare theme: ThemeChoice | "";
+  /** The editor notifies by itself. */
+  declare notifies: boolean;
 
   protected override render() {
     return html`<svc-menu label="Settings" icon="settings-gear" .items=${() => this.#items()}></svc-menu>`;
@@ -33,6 +36,8 @@ class SettingsMenuElement extends View {
         { label: "Health…", icon: "heart", onSelect: dialog("health") },
       );
     }
+    if (this.notifies)
+      items.push({ label: "Notifications…", icon: "bell", onSelect: dialog("notifications") });
     items.push({ label: "Keyboard…", icon: "keyboard", detail: "?", onSelect: dialog("keyboard") });
     items.push({
       heading: "Terminals",

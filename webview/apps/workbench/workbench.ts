@@ -36,6 +36,7 @@ import type { FeedElement } from "../../feed/feed.ts";
 import type { MessageAction, MessageElement } from "../../feed/message.ts";
 import { type GroupOrder, GroupsStore, readOrder } from "../../groups/group-list.ts";
 import type { Host, Viewer } from "../../hosts/host.ts";
+import type { Notifications } from "../../notifications/notifications.ts";
 import { type Action, actOnMessage, type GroupState, operateActor, setGroupState } from "./actions.ts";
 import type { ThemeChoice } from "./appearance.ts";
 import { actorsColumn, groupsColumn } from "./columns.ts";
@@ -82,6 +83,7 @@ interface Heard {
   "close-thread": undefined;
   staleness: boolean;
   "choose-screen-reader": boolean;
+  "open-address": Address;
 }
 
 class WorkbenchElement extends View {
@@ -90,6 +92,7 @@ class WorkbenchElement extends View {
     viewer: { attribute: false },
     mayLeave: { type: Boolean },
     theme: {},
+    notifications: { attribute: false },
     conversation: { state: true },
     searching: { state: true },
     thread: { state: true },
@@ -101,6 +104,8 @@ class WorkbenchElement extends View {
   declare viewer: Viewer;
   declare mayLeave: boolean;
   declare theme: ThemeChoice | "";
+  /** The browser's; null in an editor, which notifies by itself. */
+  declare notifications: Notifications | null;
   declare conversation: Conversation | null;
   declare searching: boolean;
   /** A message of the thread that is shown. */
@@ -134,6 +139,7 @@ class WorkbenchElement extends View {
     super();
     this.mayLeave = false;
     this.theme = "";
+    this.notifications = null;
     this.conversation = null;
     this.searching = false;
     this.thread = null;
@@ -248,6 +254,7 @@ class WorkbenchElement extends View {
       this.stale = stale;
     });
     on("choose-screen-reader", (chosen) => chooseScreenReader(this.host, chosen));
+    on("open-address", (address) => this.#follow(address));
     on("sent", () => void this.#feed.value?.toEnd());
     on("suggest", (text) => this.#composer.value?.suggest(text));
     on("add-text", (text) => void this.#addText(text));
@@ -346,6 +353,13 @@ class WorkbenchElement extends View {
     if (eventId !== null) void this.#jump(eventId);
   }
 
+  /** Goes where a notification leads. */
+  #follow(address: Address): void {
+    const isTerminal = address.actorId !== null;
+    if (this.#layout.breadth === "narrow" && !isTerminal) this.#layout.show("feed");
+    this.#navigation.go(address);
+  }
+
   async #jump(eventId: string): Promise<void> {
     const { conversation } = this;
     if (this.#layout.breadth === "narrow") this.#layout.show("feed");
@@ -381,6 +395,7 @@ class WorkbenchElement extends View {
     void this.conversation.draftRead.then(mark);
     this.host.remember("group", groupId);
     if (this.#navigation.address.groupId !== groupId) this.#navigation.settle({ groupId });
+    if (this.notifications !== null) this.notifications.inView = groupId;
     this.#onGroups();
   }
 
@@ -452,6 +467,7 @@ class WorkbenchElement extends View {
       administrator: this.#administrator,
       mayLeave: this.mayLeave,
       theme: this.theme,
+      notifies: this.notifications !== null,
     });
   }
 
@@ -562,6 +578,7 @@ class WorkbenchElement extends View {
         groups: this.#groups,
         conversation,
         viewer: this.viewer,
+        notifications: this.notifications,
         ...fields,
       });
     } catch (error) {

@@ -11,6 +11,7 @@ import type {
   Connection,
   GroupsListener,
   LedgerListener,
+  NeedsYouListener,
   Release,
   TerminalLink,
   TerminalListener,
@@ -99,6 +100,10 @@ export class HttpHost implements Host {
 
   watchGroups(listener: GroupsListener): Release {
     return this.#socket.groups(listener);
+  }
+
+  watchNeedsYou(listener: NeedsYouListener): Release {
+    return this.#socket.needsYou(listener);
   }
 
   watchLedger(groupId: string, after: string | null, listener: LedgerListener): Release {

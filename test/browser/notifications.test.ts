@@ -1,0 +1,214 @@
+/** What begins to wait reaches the person once, and a click leads there. */
+import assert from "node:assert/strict";
+import type { BrowserContext, Page } from "playwright-core";
+import { until } from "../support/until.ts";
+import { violations } from "./axe.ts";
+import { startFakeClaude } from "./fake-claude.ts";
+import { openGroup, type Setting, useSetting, type Window } from "./setting.ts";
+
+const PATIENCE = { timeout: 60_000 };
+
+interface Shown {
+  title: string;
+  body: string;
+}
+
+/** Notes when the browser has shown a notification, and lets it through. */
+const NOTE = `globalThis.shownAt = [];
+const show = ServiceWorkerRegistration.prototype.showNotification;
+ServiceWorkerRegistration.prototype.showNotification = async function (...asked) {
+  await show.apply(this, asked);
+  shownAt.push(Date.now());
+};`;
+
+/** What the system shows of this profile now. */
+function shown(page: Page): Promise<Shown[]> {
+  return page.evaluate(async () => {
+    const registration = await navigator.serviceWorker.getRegistration("/");
+    const all = (await registration?.getNotifications()) ?? [];
+    return all.map(({ title, body }) => ({ title, body }));
+  });
+}
+
+/** Clicks on the one whose title has `text`, as the system tells the service worker. */
+async function click(context: BrowserContext, text: string): Promise<void> {
+  const worker = context.serviceWorkers()[0];
+  assert.ok(worker, "there is no service worker");
+  await worker.evaluate(async (wanted) => {
+    const scope = globalThis as unknown as { registration: ServiceWorkerRegistration };
+    const all = await scope.registration.getNotifications();
+    const notification = all.find(({ title }) => title.includes(wanted));
+    const clicked = new (
+      globalThis as unknown as { NotificationEvent: new (...asked: unknown[]) => Event }
+    ).NotificationEvent("notificationclick", { notification });
+    globalThis.dispatchEvent(clicked);
+  }, text);
+}
+
+const box = (page: Page, label: string) => page.locator("dialog[open] vscode-checkbox", { hasText: label });
+
+async function openSettings(page: Page): Promise<void> {
+  await page.locator("svc-settings-menu button[aria-haspopup=menu]").click();
+  await page.locator(".menu-item", { hasText: "Notifications" }).click();
+  await page.locator("dialog[open]").waitFor();
+  await page.locator("dialog[open] .skeleton").waitFor({ state: "detached" });
+}
+
+async function closeSettings(page: Page): Promise<void> {
+  await page.keyboard.press("Escape");
+  await page.locator("dialog[open]").waitFor({ state: "detached" });
+}
+
+async function turnOn(page: Page): Promise<void> {
+  await openSettings(page);
+  await box(page, "Show notifications").click();
+  await until("the worker is there", () =>
+    page.evaluate(
+      async () => (await navigator.serviceWorker.getRegistration("/"))?.active?.state === "activated",
+    ),
+  );
+  await closeSettings(page);
+}
+
+describe("Workbench: notifications", function () {
+  this.timeout(180_000);
+  let setting: Setting;
+  useSetting((opened) => {
+    setting = opened;
+  });
+
+  const windows: Window[] = [];
+  // They are all of one person: what is announced in one isn't in another.
+  afterEach(() => Promise.all(windows.splice(0).map(({ context }) => context.close())));
+
+  async function allowed(): Promise<Window> {
+    const window = await setting.window({
+      prepare: async (page) => {
+        await page.context().grantPermissions(["notifications"], { origin: await setting.origin() });
+        await page.context().addInitScript(NOTE);
+      },
+    });
+    windows.push(window);
+    return window;
+  }
+
+  it("are announced once over all windows, withdrawn when answered, and lead to the terminal", async () => {
+    await setting.group("elsewhere");
+    const actor = await startFakeClaude(setting, "shop");
+    const first = await allowed();
+    const other = await allowed();
+    const second = { ...first, page: await first.context.newPage() };
+    await second.page.goto(await setting.origin());
+    for (const { page } of [first, other]) await turnOn(page);
+    for (const { page } of [first, second, other]) await openGroup(page, "elsewhere");
+    await until("it is idle", async () => {
+      const { actors } = await setting.owner.result("actor_list", { group_id: actor.group_id });
+      return actors[0]?.presence.state === "idle";
+    });
+    await setting.owner.result("send", { group_id: actor.group_id, text: "TOOL, WAIT", to: ["ann"] });
+    const all = await until("it is announced", async () => {
+      const found = [...(await shown(first.page)), ...(await shown(other.page))];
+      return found.length > 0 ? found : null;
+    });
+    assert.deepEqual(all, [{ title: "ann in shop", body: "waits for permission to use Bash" }]);
+    const times = await Promise.all(
+      [first, second, other].map(({ page }) => page.evaluate<number[]>("shownAt")),
+    );
+    const took = times.flat()[0]! - actor.asked()[0]!;
+    console.log(`      permission asked to notification shown: ${took} ms (goal 300 ms)`);
+
+    const told = (await shown(first.page)).length > 0 ? first : other;
+    await click(told.context, "ann in shop");
+    const pages = told === first ? [first.page, second.page] : [other.page];
+    await until("a window leads to its terminal", async () => {
+      for (const page of pages)
+        if ((await page.locator('section[aria-label="Terminal of ann"]').count()) > 0) return true;
+      return false;
+    });
+    assert.deepEqual(await shown(told.page), [], "a click closes it");
+    actor.endTool();
+    await until("it no longer waits", async () => {
+      const { actors } = await setting.owner.result("actor_list", { group_id: actor.group_id });
+      return actors[0]?.presence.state === "idle";
+    });
+    assert.deepEqual(
+      (await Promise.all([first, second, other].map(({ page }) => page.evaluate("shownAt")))).flat().length,
+      1,
+      "once",
+    );
+  });
+
+  it("lead to the message that asks for a reply, and go when it is answered elsewhere", async () => {
+    const asking = await setting.group("asks");
+    await setting.group("quiet");
+    const { page, context } = await allowed();
+    await turnOn(page);
+    await openGroup(page, "quiet");
+    const ask = (text: string) =>
+      asking.actors["lead"]!.result("send", {
+        group_id: asking.groupId,
+        text,
+        to: ["user"],
+        message_mode: "request_reply",
+      });
+    await ask("Which database?");
+    await until("it is announced", async () => (await shown(page)).length === 1);
+    assert.deepEqual(await shown(page), [{ title: "lead in asks", body: "asks for your reply" }]);
+    await click(context, "lead in asks");
+    await page.locator(".group-title", { hasText: "asks" }).waitFor(PATIENCE);
+    await page.locator("svc-message", { hasText: "Which database?" }).waitFor(PATIENCE);
+
+    await openGroup(page, "quiet");
+    const { event } = (await ask("And which port?")) as unknown as { event: { id: string } };
+    await until("the next one is announced", async () => (await shown(page)).length === 1);
+    await setting.owner.result("reply", { group_id: asking.groupId, event_id: event.id, text: "5432" });
+    await until("it is withdrawn", async () => (await shown(page)).length === 0);
+  });
+
+  it("say nothing of a kind that is off, nor of what waited before, nor of the Group in view", async () => {
+    const asking = await setting.group("choosy");
+    const lead = asking.actors["lead"]!;
+    const ask = (text: string) =>
+      lead.result("send", { group_id: asking.groupId, text, to: ["user"], message_mode: "request_reply" });
+    await ask("before");
+    await setting.group("away");
+    const { page } = await allowed();
+    await turnOn(page);
+    await openGroup(page, "away");
+    await openSettings(page);
+    await box(page, "asks for my reply").click();
+    await closeSettings(page);
+    await ask("off");
+    const badge = (count: string) =>
+      page
+        .locator(".group-row", { hasText: "choosy" })
+        .locator(".badge", { hasText: count })
+        .waitFor(PATIENCE);
+    await badge("2");
+    await openSettings(page);
+    await box(page, "asks for my reply").click();
+    await closeSettings(page);
+    await openGroup(page, "choosy");
+    await ask("in view");
+    await badge("3");
+    await openGroup(page, "away");
+    await ask("away");
+    await until("the last one is announced", async () => (await shown(page)).length > 0);
+    assert.equal((await page.evaluate<number[]>("shownAt")).length, 1);
+  });
+
+  it("can be tried, say what the browser refuses, and have nothing against them of axe", async () => {
+    const { page } = await allowed();
+    await openSettings(page);
+    assert.deepEqual(await violations(page), []);
+    await box(page, "Show notifications").click();
+    await page.locator("dialog[open] vscode-button:not([disabled])", { hasText: "Test" }).click();
+    await until("the test is shown", async () => (await shown(page)).some(({ title }) => title === "svc"));
+    assert.deepEqual(await violations(page), []);
+    const refused = await setting.window();
+    await openSettings(refused.page);
+    await box(refused.page, "Show notifications").click();
+    await refused.page.locator("dialog[open] .hint", { hasText: "blocked" }).waitFor(PATIENCE);
+    assert.deepEqual(await violations(refused.page), []);
+  });
+});
