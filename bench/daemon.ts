@@ -26,7 +26,7 @@ export interface Daemon {
 let built: Promise<string> | undefined;
 
 /** Builds what ships from the sources as they are, once per run. */
-function requireBundles(): Promise<string> {
+export function requireBundles(): Promise<string> {
   built ??= output(process.execPath, [join(root, "esbuild.mjs"), "node"], { cwd: root });
   return built;
 }

@@ -28,9 +28,10 @@ export function bytesFile(name: string, bytes: string | Uint8Array): string {
 }
 
 export interface Load {
-  socket: string;
+  /** A Unix socket, or a port of loopback. */
+  socket: string | number;
   protocol: "http" | "resp";
-  /** File with the bytes of one request. */
+  /** File with the bytes of one request, or of several with a zero byte between each two. */
   request: string;
   connections: number;
   warmup: number;
@@ -51,7 +52,7 @@ export async function load({
 }: Load): Promise<number> {
   const program = await nativeProgram("load");
   const text = await output(program, [
-    socket,
+    `${socket}`,
     protocol,
     `${connections}`,
     `${warmup}`,

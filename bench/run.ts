@@ -6,6 +6,7 @@
  */
 import { parseArgs } from "node:util";
 import { requireCommands } from "../build/prerequisites.mjs";
+import { account } from "./account/all.ts";
 import { connectMeasurements } from "./connect/all.ts";
 import { editorMeasurements } from "./editor/all.ts";
 import { fanout } from "./fanout.ts";
@@ -30,6 +31,7 @@ const measurements: readonly Measurement[] = [
   startUp,
   tls,
   ...connectMeasurements,
+  account,
   hooks,
   prompts,
   terminals,
@@ -96,6 +98,7 @@ if (chosen.length === 0) {
 }
 requireCommands({
   cc: "gcc",
+  pg_ctlcluster: "postgresql",
   openssl: "openssl",
   "redis-server": "redis-server",
   ...(chosen.some(({ needsEditor }) => needsEditor) ? { chromium: "chromium" } : {}),

@@ -1,8 +1,9 @@
 /*
  * One load generator for both sides of a comparison: CONNECTIONS over a Unix socket, each with one request in flight, until REQUESTS are
- * answered. What is sent are the bytes of a file, so that it knows nothing of either protocol but where an answer ends.
+ * answered. What is sent are the bytes of a file, so that it knows nothing of either protocol but where an answer ends. Zero bytes in
+ * the file separate requests, which are sent in turn.
  *
- *   load SOCKET http|resp CONNECTIONS WARMUP REQUESTS REQUEST_FILE
+ *   load SOCKET|PORT http|resp CONNECTIONS WARMUP REQUESTS REQUEST_FILE
  *
  * Prints {"rate": answers per second, "p50_us": ..., "p99_us": ...} of the requests after the warm-up. Exit 1 with a sentence when an
  * answer is an error.
@@ -51,6 +52,25 @@ static size_t resp_answer(char *answer, size_t filled) {
   return filled >= total ? total : 0;
 }
 
+struct request {
+  const char *bytes;
+  size_t length;
+};
+
+/* The requests of the file, and how many. */
+static struct request *requests_of(const char *bytes, size_t length, long *count) {
+  *count = 1;
+  for (size_t i = 0; i < length; i++) *count += bytes[i] == 0;
+  struct request *all = malloc(sizeof *all * (size_t)*count);
+  const char *at = bytes;
+  for (long i = 0; i < *count; i++) {
+    const char *end = memchr(at, 0, (size_t)(bytes + length - at));
+    all[i] = (struct request){at, (size_t)((end ? end : bytes + length) - at)};
+    at = end ? end + 1 : bytes + length;
+  }
+  return all;
+}
+
 static int ascending(const void *a, const void *b) {
   double left = *(const double *)a, right = *(const double *)b;
   return (left > right) - (left < right);
@@ -62,7 +82,9 @@ int main(int count, char **arguments) {
   int connections = atoi(arguments[3]);
   long warmup = atol(arguments[4]), wanted = atol(arguments[5]), all = warmup + wanted;
   size_t request_length;
-  char *request = read_file(arguments[6], &request_length);
+  char *file = read_file(arguments[6], &request_length);
+  long count_of_requests;
+  struct request *requests = requests_of(file, request_length, &count_of_requests);
   double *latencies = malloc(sizeof(double) * (size_t)wanted);
   struct connection *table = calloc((size_t)connections, sizeof *table);
   int epoll = epoll_create1(0);
@@ -76,7 +98,8 @@ int main(int count, char **arguments) {
   double begin = seconds();
   for (int i = 0; i < connections && started < all; i++, started++) {
     table[i].sent_at = seconds();
-    send_all(table[i].fd, request, request_length);
+    const struct request *next = &requests[started % count_of_requests];
+    send_all(table[i].fd, next->bytes, next->length);
   }
   struct epoll_event ready[256];
   while (done < all) {
@@ -100,9 +123,9 @@ int main(int count, char **arguments) {
       done++;
       if (done == warmup) begin = now;
       if (started < all) {
-        started++;
+        const struct request *next = &requests[started++ % count_of_requests];
         one->sent_at = now;
-        send_all(one->fd, request, request_length);
+        send_all(one->fd, next->bytes, next->length);
       }
     }
   }

@@ -1,23 +1,13 @@
 /**
- * A PostgreSQL of the tests' own: one cluster for the whole run, a fresh database for each
- * service.
+ * PostgreSQL of the tests' own: one cluster for a whole run with a fresh database for each service,
+ * or a cluster that a test may end and start again.
  */
 import { spawnSync } from "node:child_process";
 import { chownSync, mkdtempSync, readdirSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { Client } from "pg";
 
 const PACKAGES = "/usr/lib/postgresql";
-
-interface Cluster {
-  folder: string;
-  admin: Client;
-  stop(): void;
-}
-
-let cluster: Promise<Cluster> | null = null;
-let databases = 0;
 
 /** Debian keeps the programs of each version apart. */
 function program(name: string): string {
@@ -42,41 +32,85 @@ function run(name: string, args: readonly string[]): void {
   if (status !== 0) throw new Error(`${name} ${args.join(" ")}\n${stdout}${stderr}`);
 }
 
-/** A cluster that listens on a socket in its own folder. Nothing in it survives a power cut. */
-async function started(): Promise<Cluster> {
-  const folder = mkdtempSync(join(tmpdir(), "svc-postgres-"));
-  const { uid, gid } = owner();
-  if (uid !== undefined) chownSync(folder, uid, gid);
-  const data = join(folder, "data");
-  run("initdb", ["-D", data, "-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"]);
-  const options = [
-    "-c listen_addresses=",
-    `-c unix_socket_directories=${folder}`,
-    "-c fsync=off -c full_page_writes=off -c max_connections=60 -c shared_buffers=32MB",
-  ].join(" ");
-  run("pg_ctl", ["-D", data, "-w", "-s", "-l", join(folder, "log"), "-o", options, "start"]);
-  const stop = (): void => {
-    spawnSync(program("pg_ctl"), ["-D", data, "-s", "-m", "immediate", "stop"], { cwd: "/", ...owner() });
-    rmSync(folder, { recursive: true, force: true });
-  };
-  process.once("exit", stop);
-  const admin = new Client({ connectionString: urlOf(folder, "postgres") });
-  await admin.connect();
-  // Keeps no test run alive.
-  (admin as unknown as { connection: { stream: { unref(): void } } }).connection.stream.unref();
-  return { folder, admin, stop };
+export interface ClusterOptions {
+  /** Where its folder is made. */
+  parent?: string;
+  /** Whether it syncs what it writes. Otherwise nothing in it survives a power cut. */
+  isDurable?: boolean;
 }
 
-function urlOf(folder: string, database: string): string {
-  return `postgres://postgres@localhost/${database}?host=${encodeURIComponent(folder)}`;
+/** A cluster that listens on a socket in its own folder. */
+export class Cluster {
+  readonly #folder: string;
+  readonly #isDurable: boolean;
+  #databases = 0;
+
+  private constructor(folder: string, isDurable: boolean) {
+    this.#folder = folder;
+    this.#isDurable = isDurable;
+  }
+
+  static started({ parent = tmpdir(), isDurable = false }: ClusterOptions = {}): Cluster {
+    const folder = mkdtempSync(join(parent, "svc-postgres-"));
+    const { uid, gid } = owner();
+    if (uid !== undefined) chownSync(folder, uid, gid);
+    const cluster = new Cluster(folder, isDurable);
+    const made = ["-U", "postgres", "-A", "trust", "-E", "UTF8", "--locale=C", "--no-sync"];
+    run("initdb", ["-D", cluster.#data, ...made, "--wal-segsize=1"]);
+    process.once("exit", () => cluster.remove());
+    cluster.start();
+    return cluster;
+  }
+
+  get #data(): string {
+    return join(this.#folder, "data");
+  }
+
+  start(): void {
+    const options = [
+      "-c listen_addresses=",
+      `-c unix_socket_directories=${this.#folder}`,
+      "-c max_connections=60 -c shared_buffers=32MB -c min_wal_size=2MB",
+      ...(this.#isDurable ? [] : ["-c fsync=off -c full_page_writes=off"]),
+    ].join(" ");
+    run("pg_ctl", ["-D", this.#data, "-w", "-s", "-l", join(this.#folder, "log"), "-o", options, "start"]);
+  }
+
+  /** `immediate` is as if its processes were killed. */
+  stop(mode: "fast" | "immediate"): void {
+    run("pg_ctl", ["-D", this.#data, "-s", "-w", "-m", mode, "stop"]);
+  }
+
+  remove(): void {
+    spawnSync(program("pg_ctl"), ["-D", this.#data, "-s", "-m", "immediate", "stop"], {
+      cwd: "/",
+      ...owner(),
+    });
+    rmSync(this.#folder, { recursive: true, force: true });
+  }
+
+  /** The address of a fresh database. */
+  database(): string {
+    this.#databases += 1;
+    const name = `svc_${this.#databases}`;
+    run("createdb", ["-h", this.#folder, "-U", "postgres", name]);
+    return `postgres://postgres@localhost/${name}?host=${encodeURIComponent(this.#folder)}`;
+  }
+
+  /** Writes a database to a file, as an operator's backup does, or takes it from there. */
+  dump(url: string, file: string): void {
+    run("pg_dump", ["-Fc", "-f", file, url]);
+  }
+
+  restore(url: string, file: string): void {
+    run("pg_restore", ["--clean", "--if-exists", "-1", "-d", url, file]);
+  }
 }
 
-/** The address of a fresh database. */
-export async function freshDatabase(): Promise<string> {
-  cluster ??= started();
-  const { folder, admin } = await cluster;
-  databases += 1;
-  const name = `svc_${databases}`;
-  await admin.query(`create database ${name}`);
-  return urlOf(folder, name);
+let cluster: Cluster | null = null;
+
+/** The address of a fresh database in the cluster of this run. */
+export function freshDatabase(): string {
+  cluster ??= Cluster.started();
+  return cluster.database();
 }

@@ -156,10 +156,7 @@ describe("svc account-service", function () {
 
   for (const kind of KINDS) {
     it(`loses and doubles no binding when it is killed under load, ${kind}`, async () => {
-      const service = new ServiceProcess(
-        await freePort(),
-        kind === "postgres" ? await freshDatabase() : null,
-      );
+      const service = new ServiceProcess(await freePort(), kind === "postgres" ? freshDatabase() : null);
       try {
         await service.start();
         const ada = new TestBrowser(service.origin);

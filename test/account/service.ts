@@ -75,7 +75,7 @@ export class TestService {
     const service = new TestService(
       {
         folder: mkdtempSync(join(tmpdir(), "svc-account-")),
-        database: kind === "postgres" ? await freshDatabase() : null,
+        database: kind === "postgres" ? freshDatabase() : null,
         host: "127.0.0.1",
         port,
         origin: `http://localhost:${port}`,
