@@ -3,7 +3,7 @@ import { createHash, randomBytes } from "node:crypto";
 import { join } from "node:path";
 import Libsql from "libsql";
 import { Client } from "pg";
-import { openStore } from "../../account/store/store.ts";
+import { openStore, type Store } from "../../account/store/store.ts";
 import { RealClock } from "../../platform/real-clock.ts";
 import { TestInstance } from "../../test/account/service.ts";
 import { scratchPath } from "../folder.ts";
@@ -15,7 +15,7 @@ const ROWS_AT_ONCE = 10_000;
 const ASKING = 1000;
 
 /** libsql may hang when a closed database is collected as garbage, so none of them is. */
-const kept: Libsql.Database[] = [];
+const kept: (Libsql.Database | Store)[] = [];
 
 function opened(path: string): Libsql.Database {
   const database = new Libsql(path);
@@ -46,7 +46,8 @@ const memberOf = (device: number): string => `member-${Math.floor(device / PER_M
 export async function filledStore(database: string | null, devices: number): Promise<FilledStore> {
   const folder = scratchPath("account");
   const store = await openStore({ folder, database, log: quiet });
-  await store.close();
+  if (database === null) kept.push(store);
+  else await store.close();
   const asking = Array.from({ length: ASKING }, (_, index) => ({
     id: `device-${index}`,
     token: sha256(`token ${index}`).toString("base64url"),

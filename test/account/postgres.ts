@@ -76,6 +76,12 @@ export class Cluster {
     run("pg_ctl", ["-D", this.#data, "-w", "-s", "-l", join(this.#folder, "log"), "-o", options, "start"]);
   }
 
+  /** Starts it if it ended itself, as it does when it can't write its log. */
+  revive(): void {
+    const { status } = spawnSync(program("pg_ctl"), ["-D", this.#data, "status"], { cwd: "/", ...owner() });
+    if (status !== 0) this.start();
+  }
+
   /** `immediate` is as if its processes were killed. */
   stop(mode: "fast" | "immediate"): void {
     run("pg_ctl", ["-D", this.#data, "-s", "-w", "-m", mode, "stop"]);
@@ -97,13 +103,17 @@ export class Cluster {
     return `postgres://postgres@localhost/${name}?host=${encodeURIComponent(this.#folder)}`;
   }
 
-  /** Writes a database to a file, as an operator's backup does, or takes it from there. */
-  dump(url: string, file: string): void {
-    run("pg_dump", ["-Fc", "-f", file, url]);
+  /** Writes a database to a file, as an operator's backup does; or takes it from there. */
+  dump(url: string): void {
+    run("pg_dump", ["-Fc", "-f", this.#backup, url]);
   }
 
-  restore(url: string, file: string): void {
-    run("pg_restore", ["--clean", "--if-exists", "-1", "-d", url, file]);
+  restore(url: string): void {
+    run("pg_restore", ["--clean", "--if-exists", "-1", "-d", url, this.#backup]);
+  }
+
+  get #backup(): string {
+    return join(this.#folder, "backup");
   }
 }
 

@@ -2,88 +2,23 @@
  * `svc account-service` as its operator runs it: a process of its own, from the bundles that ship.
  */
 import assert from "node:assert/strict";
-import { type ChildProcess, spawn, spawnSync } from "node:child_process";
-import { once } from "node:events";
-import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
-import { tmpdir } from "node:os";
+import { spawnSync } from "node:child_process";
+import { readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
-import { plainEnvironment, SVC } from "../support/daemon-process.ts";
 import { until } from "../support/until.ts";
 import { freshDatabase } from "./postgres.ts";
 import { ask, freePort, KINDS, TestBrowser, TestDevice, TestInstance } from "./service.ts";
+import { ServiceProcess } from "./service-process.ts";
 
 const KILLS = 3;
 /** Requests that are under way when the process is killed. */
 const LOAD = 8;
 
-/** A service that can be killed and started again on the same store. */
-class ServiceProcess {
-  readonly folder = mkdtempSync(join(tmpdir(), "svc-account-"));
-  readonly environment: NodeJS.ProcessEnv;
-  readonly port: number;
-  readonly clock = { now: () => Date.now() };
-  #child: ChildProcess | null = null;
-  #said = "";
-
-  constructor(port: number, database: string | null) {
-    this.port = port;
-    this.environment = {
-      ...plainEnvironment(),
-      ALLOW_DEV_LOGIN: "1",
-      SVC_ACCOUNT_FOLDER: this.folder,
-      ...(database !== null && { SVC_ACCOUNT_DATABASE: database }),
-    };
-  }
-
-  get origin(): string {
-    return `http://localhost:${this.port}`;
-  }
-
-  get said(): string {
-    return this.#said;
-  }
-
-  async start(): Promise<void> {
-    const args = [SVC, "account-service", "--port", String(this.port), "--proxies", "1"];
-    this.#said = "";
-    const child = spawn(process.execPath, args, { env: this.environment, stdio: ["ignore", "pipe", "pipe"] });
-    for (const stream of [child.stdout, child.stderr])
-      stream.on("data", (chunk: Buffer) => {
-        this.#said += chunk.toString("utf8");
-      });
-    this.#child = child;
-    await until("the service listens", () => {
-      if (child.exitCode !== null) throw new Error(this.#said);
-      return this.#said.includes("is at http");
-    });
-  }
-
-  async end(signal: NodeJS.Signals): Promise<number | null> {
-    const child = this.#child!;
-    if (child.exitCode === null && child.signalCode === null) {
-      const ended = once(child, "exit");
-      child.kill(signal);
-      await ended;
-    }
-    return child.exitCode;
-  }
-
-  command(...words: string[]): { status: number | null; stdout: string; stderr: string } {
-    const args = [SVC, "account-service", ...words];
-    return spawnSync(process.execPath, args, { env: this.environment, encoding: "utf8" });
-  }
-
-  async dispose(): Promise<void> {
-    await this.end("SIGKILL");
-    rmSync(this.folder, { recursive: true, force: true });
-  }
-}
-
 describe("svc account-service", function () {
   this.timeout(120_000);
 
   it("curl alone walks the device grant by RFC 8628; the operator's commands see it", async () => {
-    const service = new ServiceProcess(await freePort(), null);
+    const service = new ServiceProcess({ port: await freePort(), database: null });
     try {
       const early = service.command("doctor");
       assert.equal(early.status, 1);
@@ -156,7 +91,10 @@ describe("svc account-service", function () {
 
   for (const kind of KINDS) {
     it(`loses and doubles no binding when it is killed under load, ${kind}`, async () => {
-      const service = new ServiceProcess(await freePort(), kind === "postgres" ? freshDatabase() : null);
+      const service = new ServiceProcess({
+        port: await freePort(),
+        database: kind === "postgres" ? freshDatabase() : null,
+      });
       try {
         await service.start();
         const ada = new TestBrowser(service.origin);

@@ -2,10 +2,8 @@
  * Two services on one store: what they do at the same time adds up to what one of them could do.
  */
 import assert from "node:assert/strict";
-import { randomUUID } from "node:crypto";
-import { digestOf, newToken } from "../../account/secrets.ts";
-import { RealRandom } from "../../platform/real-random.ts";
 import { verifies } from "../requirements.ts";
+import { insertDevices, insertMembers } from "./inserted.ts";
 import { KINDS, TestDevice, TestInstance, TestService } from "./service.ts";
 
 const CLIENTS = 64;
@@ -21,43 +19,20 @@ for (const kind of KINDS) {
       first = await TestService.started({ kind });
       const { folder, database, origin } = first.settings;
       second = await TestService.started({ folder, database, origin });
-      for (let count = 0; count < 4; count += 1) {
-        const id = randomUUID();
-        members.push(id);
-        await first.store.db
-          .insertInto("members")
-          .values({ id, name: `Member ${count}`, is_admin: 0, created_at: 1, disabled_at: null })
-          .execute();
-      }
+      members.push(...(await insertMembers(first.store.db, 4)));
     });
     after(async () => {
       await second.dispose();
       await first.dispose();
     });
 
-    /** Devices that were let in, half of them with the second service. */
-    async function devices(count: number): Promise<TestDevice[]> {
-      const random = new RealRandom();
-      const made = Array.from({ length: count }, (_, index) => {
-        const device = new TestDevice(first, index % 2 === 0 ? first.settings.port : second.settings.port);
-        return Object.assign(device, { id: randomUUID(), token: newToken(random), hostname: randomUUID() });
-      });
-      await first.store.db
-        .insertInto("devices")
-        .values(
-          made.map((device, index) => ({
-            id: device.id,
-            member_id: members[index % members.length]!,
-            token_digest: digestOf(device.token),
-            hostname: device.hostname,
-            display_name: null,
-            created_at: 1,
-            retired_at: null,
-          })),
-        )
-        .execute();
-      return made;
-    }
+    const devices = (count: number): Promise<TestDevice[]> =>
+      insertDevices(
+        first.store.db,
+        { service: first, ports: [first.settings.port, second.settings.port] },
+        members,
+        count,
+      );
 
     const active = async (instance: TestInstance) =>
       first.store.db

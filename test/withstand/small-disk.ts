@@ -12,9 +12,9 @@ export class SmallDisk {
   }
 
   /** Null where mounting isn't allowed. */
-  static mount(bytes: number): SmallDisk | null {
+  static mount(bytes: number, mode = "0700"): SmallDisk | null {
     const path = mkdtempSync(join(tmpdir(), "svc-small-disk-"));
-    const mounted = spawnSync("mount", ["-t", "tmpfs", "-o", `size=${bytes},mode=0700`, "none", path]);
+    const mounted = spawnSync("mount", ["-t", "tmpfs", "-o", `size=${bytes},mode=${mode}`, "none", path]);
     if (mounted.status === 0) return new SmallDisk(path);
     rmdirSync(path);
     return null;
