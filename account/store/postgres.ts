@@ -31,7 +31,7 @@ class NamingClient extends Client {
 }
 
 /**
- * A pool of connections. Errors of idle ones are logged: the next query says whether it matters.
+ * A pool of connections. Their errors are logged: the next query says whether it matters.
  */
 export function openPostgres(url: string, log: Log): { dialect: PostgresDialect; pool: Pool } {
   const types = new TypeOverrides();
@@ -51,8 +51,10 @@ export function openPostgres(url: string, log: Log): { dialect: PostgresDialect;
     application_name: "svc account-service",
     types,
   });
-  pool.on("error", (error: Error & { code?: string }) =>
-    log.warn("database connection lost", { code: error.code }),
-  );
+  const lost = (error: Error & { code?: string }): void =>
+    log.warn("database connection lost", { code: error.code });
+  pool.on("error", lost);
+  // The pool listens only to idle connections. An error of one in use would end the process.
+  pool.on("connect", (client) => client.on("error", lost));
   return { dialect: new PostgresDialect({ pool }), pool };
 }

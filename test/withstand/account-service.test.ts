@@ -1,4 +1,6 @@
-/** What the account service withstands: kills, a restarted or full database, clocks, old backups. */
+/**
+ * What the account service withstands: kills, a restarted or full database, clocks, old backups.
+ */
 import assert from "node:assert/strict";
 import { copyFileSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
