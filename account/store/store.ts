@@ -44,6 +44,8 @@ export function isUnavailable(error: unknown): boolean {
   if (/^SQLITE_(?:BUSY|FULL|IOERR|LOCKED|CANTOPEN|READONLY)/u.test(code)) return true;
   if (/^(?:08|53|57|58|40)[0-9A-Z]{3}$|^25P0[0-9]$/u.test(code)) return true;
   if (/^E(?:CONN|PIPE|TIMEDOUT|NOTFOUND|AI_AGAIN|HOSTUNREACH|NETUNREACH)/u.test(code)) return true;
+  // The socket file of a PostgreSQL that is just starting.
+  if (code === "ENOENT" && (error as { syscall?: unknown }).syscall === "connect") return true;
   return (
     error instanceof Error &&
     /^Connection terminated|timeout exceeded when trying to connect|^Client has encountered/u.test(

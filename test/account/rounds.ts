@@ -4,6 +4,8 @@
  * afterwards is compared after each round, over all rounds.
  */
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
+import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { openStore, type Store } from "../../account/store/store.ts";
 import type { Chance } from "../support/chance.ts";
@@ -134,6 +136,15 @@ export class Rounds {
     assert.deepEqual(
       rows.map((row) => `${row.instance_id} ${row.device_id}`).sort(),
       [...this.#expected].map(([instance, device]) => `${instance} ${device}`).sort(),
+    );
+  }
+
+  /** What the services logged as unexpected, for failures. */
+  unexpected(): string[] {
+    return this.services.flatMap(({ folder }) =>
+      readFileSync(join(folder, "account.log"), "utf8")
+        .split("\n")
+        .filter((line) => line.includes("unexpected")),
     );
   }
 

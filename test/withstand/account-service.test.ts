@@ -78,6 +78,7 @@ describe(`the account service (WITHSTAND_SEED=${seed})`, function () {
           }
         });
       }
+      assert.deepEqual(rounds.unexpected(), []);
       for (const service of rounds.services) assert.ok(service.isRunning);
       assert.ok(happened.kill > 5 && happened.database > 0, JSON.stringify(happened));
     } finally {

@@ -1,0 +1,66 @@
+/** What the service does besides answering: it counts without its database, and sweeps. */
+import assert from "node:assert/strict";
+import { Pool } from "pg";
+import { Limits } from "../../account/limits.ts";
+import { Refusal } from "../../shared/errors.ts";
+import { LIMITS } from "../../shared/limits.ts";
+import { until } from "../support/until.ts";
+import { freePort, KINDS, TestDevice, TestInstance, TestService } from "./service.ts";
+
+describe("the limits of the account service", () => {
+  it("hold in each process while the database is down", async () => {
+    const port = await freePort();
+    const pool = new Pool({ connectionString: `postgres://nobody@127.0.0.1:${port}/none`, max: 1 });
+    try {
+      const limits = new Limits({ pool });
+      for (let request = 0; request < LIMITS.account.devicePerMinute; request += 1)
+        await limits.count("directory", "one");
+      await assert.rejects(
+        limits.count("directory", "one"),
+        (error) => error instanceof Refusal && error.code === "rate_limited",
+      );
+      await limits.count("directory", "another");
+    } finally {
+      await pool.end();
+    }
+  });
+});
+
+for (const kind of KINDS) {
+  it(`the account service sweeps what has no more use, and nothing else, ${kind}`, async () => {
+    const service = await TestService.started({ kind });
+    try {
+      const ada = await service.member("Ada");
+      const device = await service.device(ada);
+      await device.register(new TestInstance());
+      await new TestDevice(service).ask();
+      const count = async (table: "audit" | "device_grants" | "devices" | "sessions"): Promise<number> => {
+        const { rows } = await service.store.db
+          .selectFrom(table)
+          .select((eb) => eb.fn.countAll<number>().as("rows"))
+          .executeTakeFirstOrThrow();
+        return rows;
+      };
+      const swept = async (table: "audit" | "device_grants" | "sessions"): Promise<void> => {
+        await until(`the sweep of ${table}`, async () => {
+          service.clock.advance(LIMITS.account.sweepSeconds * 1000);
+          return (await count(table)) === 0;
+        });
+      };
+      assert.equal(await count("device_grants"), 1);
+      const entries = await count("audit");
+      service.clock.advance(LIMITS.account.grantSeconds * 1000);
+      await swept("device_grants");
+      assert.deepEqual([await count("sessions"), await count("audit")], [1, entries]);
+      service.clock.advance(LIMITS.account.sessionDays * 24 * 3600 * 1000);
+      await swept("sessions");
+      assert.equal(await count("audit"), entries);
+      service.clock.advance(LIMITS.account.auditDays * 24 * 3600 * 1000);
+      await swept("audit");
+      assert.equal(await count("devices"), 1);
+      assert.equal((await device.directory()).body.instances.length, 1);
+    } finally {
+      await service.dispose();
+    }
+  });
+}
