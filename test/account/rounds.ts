@@ -88,7 +88,10 @@ export class Rounds {
     await fail();
 
     const outcomes = (await Promise.all(contesting)).map(({ status }) => status);
-    assert.deepEqual(outcomes.toSorted(), [200, ...Array.from({ length: CONTESTING - 1 }, () => 409)]);
+    assert.deepEqual(
+      outcomes.toSorted((a, b) => a - b),
+      [200, ...Array.from({ length: CONTESTING - 1 }, () => 409)],
+    );
     this.#expected.set(contested.instance_id, devices[outcomes.indexOf(200)]!.id);
     const registered = await Promise.all(registering);
     for (const { status } of await Promise.all(retiring)) assert.equal(status, 200);
