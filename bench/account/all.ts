@@ -1,5 +1,4 @@
 /** The rows of the account service: its requests beside the bare statements on the same store. */
-import { join } from "node:path";
 import { freePort } from "../../demo/free-port.ts";
 import { Cluster } from "../../test/account/postgres.ts";
 import { compare, type Figure, interleave, type Measurement } from "../figure.ts";
@@ -28,6 +27,10 @@ const REQUESTS = 2500;
 const SHORT_REQUESTS = 500;
 const ROUNDS = 5;
 const FIRST_REQUESTS = 200;
+/** The minimum that listens with Express. */
+const BARE = `const app = require("express")();
+app.get("/", (request, response) => response.json({ ok: true }));
+app.listen(Number(process.argv[1]), "127.0.0.1");`;
 
 async function withService<Result>(
   store: FilledStore,
@@ -153,7 +156,7 @@ async function processes(store: FilledStore, { requests, rounds }: Shape): Promi
 /** After its first requests, so that what they need is loaded. */
 async function memory(store: FilledStore): Promise<Figure> {
   const port = await freePort();
-  const bare = start(process.execPath, [join(import.meta.dirname, "../bare/express.mjs"), `${port}`]);
+  const bare = start(process.execPath, ["-e", BARE, `${port}`], { cwd: import.meta.dirname });
   const ours = await withService(store, async (service) => {
     await service.directories(FIRST_REQUESTS);
     await new Promise((resolve) => setTimeout(resolve, 3000));
