@@ -1,6 +1,7 @@
 /**
  * What runtimes ask a person, answered through svc
- * (docs/runtimes.md#questions-answered-through-svc). Only a person with the owner's authority sees and answers them: they contain commands and files.
+ * (docs/runtimes.md#questions-answered-through-svc). Only a person with the owner's authority sees
+ * and answers them: they contain commands and files.
  */
 import * as z from "zod";
 import { LIMITS } from "../limits.ts";

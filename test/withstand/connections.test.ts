@@ -20,7 +20,7 @@ const ROUNDS = { sqlite: 300, postgres: 100 };
 const ENDS = [0, 1] as const;
 type End = (typeof ENDS)[number];
 
-/** An invitation by `end`, or its answer by the other; the end of a connection; a retired device. */
+/** An invitation by `end` or its answer; the end of a connection; a retired device. */
 type Step =
   | { does: "accept" | "cancel" | "reject"; end: End }
   | { does: "end"; end: End; connection: number }

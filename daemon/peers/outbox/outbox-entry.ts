@@ -1,4 +1,4 @@
-/** What the outbox keeps of a record in memory, and the record as bytes (docs/protocol.md#outbox). */
+/** What the outbox keeps of a record in memory, and its bytes (docs/protocol.md#outbox). */
 import { Refusal } from "../../../shared/errors.ts";
 import type { SourceEvent } from "../../../shared/events.ts";
 import { LIMITS } from "../../../shared/limits.ts";
@@ -51,7 +51,8 @@ export interface QueuedWork extends OutboxRecord {
 export type ClientKeyOf = (event: SourceEvent) => string | null;
 
 /**
- * `key` is the sender's key in the source Group, if it has one. `isLeft`: an earlier run accepted it.
+ * `key` is the sender's key in the source Group, if it has one. `isLeft`: an earlier run accepted
+ * it.
  */
 export function entryOf(
   record: OutboxRecord,
