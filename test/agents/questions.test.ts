@@ -1,4 +1,4 @@
-/** What real agents ask, answered by a person in a browser: how soon it is shown and takes effect. */
+/** What real agents ask, answered in a browser: how soon it is shown and takes effect. */
 
 import assert from "node:assert/strict";
 import { join } from "node:path";
