@@ -106,22 +106,27 @@ export const memory: Measurement = {
     let heap: Heap | null = null;
     try {
       const owner = daemon.client();
-      const { group_id } = await owner.result("group_create", { title: "shop" });
-      await owner.result("actor_add", { group_id, actor_id: "lead", runtime: "claude", runner: "external" });
+      const { group_id: groupId } = await owner.result("group_create", { title: "shop" });
+      await owner.result("actor_add", {
+        group_id: groupId,
+        actor_id: "lead",
+        runtime: "claude",
+        runner: "external",
+      });
       const window = await editor.window(editor.workspace("shop"));
       await window.openSideBar();
       await window.command("svc: Open the Workbench");
       const workbench = await window.documentWith("svc-workbench svc-composer textarea");
       const shown = async (text: string) => {
-        await owner.result("send", { group_id, text, to: ["lead"] });
+        await owner.result("send", { group_id: groupId, text, to: ["lead"] });
         await workbench.locator("svc-message", { hasText: text }).first().waitFor();
       };
       // What one screen of messages takes isn't what events leave.
-      await send(owner, group_id, 500);
+      await send(owner, groupId, 500);
       await shown("The first ones are there.");
       heap = await Heap.of(editor.extensionHost());
       const before = { host: await heap.used(), page: await pageHeap(window.page) };
-      await send(owner, group_id, short ? EVENTS / 50 : EVENTS);
+      await send(owner, groupId, short ? EVENTS / 50 : EVENTS);
       await shown("All are there.");
       const after = { host: await heap.used(), page: await pageHeap(window.page) };
       const figure = (name: string, grown: number, goal: number, floor: number) =>

@@ -15,9 +15,14 @@ const ACTORS = ["ann", "bob", "cleo", "dave"];
 const OTHERS = ["docs", "lab", "site", "tools"];
 
 async function fill(owner: DaemonClient, folder: string): Promise<void> {
-  const { group_id } = await owner.result("attach", { path: folder });
-  for (const actor_id of ACTORS)
-    await owner.result("actor_add", { group_id, actor_id, runtime: "claude", runner: "external" });
+  const { group_id: groupId } = await owner.result("attach", { path: folder });
+  for (const actorId of ACTORS)
+    await owner.result("actor_add", {
+      group_id: groupId,
+      actor_id: actorId,
+      runtime: "claude",
+      runner: "external",
+    });
   for (const title of OTHERS) await owner.result("group_create", { title });
 }
 

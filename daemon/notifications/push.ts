@@ -179,7 +179,13 @@ export class Push {
       const counts = isSame
         ? before
         : { created_at: timestamp(clock), sent: 0, failed: 0, last_sent_at: null, last_failure: null };
-      const { created_at, sent, failed, last_sent_at, last_failure } = counts;
+      const {
+        created_at: createdAt,
+        sent,
+        failed,
+        last_sent_at: lastSentAt,
+        last_failure: lastFailure,
+      } = counts;
       const made: Stored = {
         id,
         token_id: tokenId,
@@ -187,11 +193,11 @@ export class Push {
         p256dh: keys.p256dh,
         auth: keys.auth,
         kinds: NOTIFICATION_KINDS.filter((kind) => kinds.includes(kind)),
-        created_at,
+        created_at: createdAt,
         sent,
         failed,
-        last_sent_at,
-        last_failure,
+        last_sent_at: lastSentAt,
+        last_failure: lastFailure,
       };
       return [...rest, made];
     });
@@ -224,14 +230,14 @@ export class Push {
 
   /** Sends what waits to one subscription. Never rejects. */
   async send(id: string, item: NeedsYouItem): Promise<void> {
-    const { key, kind, group_id, group_title, actor, event_id } = item;
+    const { key, kind, group_id: groupId, group_title: groupTitle, actor, event_id: eventId } = item;
     const payload: PushPayload = {
       key,
       kind,
-      group_id,
-      group_title: shortened(group_title),
+      group_id: groupId,
+      group_title: shortened(groupTitle),
       actor: actor && { id: actor.id, title: shortened(actor.title) },
-      event_id,
+      event_id: eventId,
     };
     try {
       await this.#send(id, key, JSON.stringify(payload));

@@ -31,8 +31,8 @@ function withProgress<Result>(title: string, work: () => Promise<Result>): Thena
 async function runningActors({ link: { client } }: Parts): Promise<string[]> {
   const { groups } = await client.result("group_list", {});
   const names: string[] = [];
-  for (const { group_id, title } of groups) {
-    const { actors } = await client.result("actor_list", { group_id });
+  for (const { group_id: groupId, title } of groups) {
+    const { actors } = await client.result("actor_list", { group_id: groupId });
     for (const actor of actors)
       if (hasTerminal(actor) && !["stopped", "failed"].includes(actor.presence.state))
         names.push(plain(`${actorName(actor)} in ${title}`));

@@ -49,7 +49,7 @@ for (const kind of KINDS) {
         .where("source_member", "=", one.member_id)
         .execute();
     const active = async (one: GroupInstance) =>
-      (await connectionsOf(one)).filter(({ closed_at }) => closed_at === null);
+      (await connectionsOf(one)).filter(({ closed_at: closedAt }) => closedAt === null);
 
     it("are made by an invitation that the other accepts", async () => {
       verifies("EXT-002", "EXT-006", "EXT-036", "EXT-037", "EXT-038", "EXT-044", "EXT-073");
@@ -75,15 +75,23 @@ for (const kind of KINDS) {
       );
       const [link] = body.links;
       assert.deepEqual(
-        [link.source, link.target].map(({ account_id, group_id, group_generation, title, instance }) => [
-          account_id,
-          group_id,
-          group_generation,
-          title,
-          instance.instance_id,
-          instance.device_id,
-          instance.public_origin,
-        ]),
+        [link.source, link.target].map(
+          ({
+            account_id: accountId,
+            group_id: groupId,
+            group_generation: groupGeneration,
+            title,
+            instance,
+          }) => [
+            accountId,
+            groupId,
+            groupGeneration,
+            title,
+            instance.instance_id,
+            instance.device_id,
+            instance.public_origin,
+          ],
+        ),
         [
           [
             ann.member_id,
@@ -146,7 +154,7 @@ for (const kind of KINDS) {
       const rows = await invitationsOf(ann);
       assert.equal(rows.length, 2);
       // Nobody else answers it, nor does the inviter.
-      const id = rows.find(({ recipient_member }) => recipient_member === ben.member_id)!.id;
+      const id = rows.find(({ recipient_member: recipientMember }) => recipientMember === ben.member_id)!.id;
       assert.equal((await cay.accept(id, cay.select("g"))).status, 404);
       assert.equal((await ann.accept(id, ann.select("g"))).status, 404);
       assert.equal(
@@ -341,7 +349,7 @@ for (const kind of KINDS) {
       assert.equal((await connectionsOf(ann)).length, before.length);
       assert.equal((await invitationsOf(ann)).length, 1);
       await sweep(db, service.clock.now() + kept);
-      assert.ok((await connectionsOf(ann)).every(({ closed_at }) => closed_at === null));
+      assert.ok((await connectionsOf(ann)).every(({ closed_at: closedAt }) => closedAt === null));
       assert.equal((await invitationsOf(ann)).length, 0);
     });
 

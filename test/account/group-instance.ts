@@ -34,10 +34,10 @@ export class GroupInstance extends TestInstance {
   readonly #service: TestService;
   readonly #server: Server;
 
-  private constructor(service: TestService, member: TestBrowser, member_id: string, device: TestDevice) {
+  private constructor(service: TestService, member: TestBrowser, memberId: string, device: TestDevice) {
     super();
     this.member = member;
-    this.member_id = member_id;
+    this.member_id = memberId;
     this.device = device;
     this.#service = service;
     this.#server = createServer((request, response) => {
@@ -53,8 +53,8 @@ export class GroupInstance extends TestInstance {
   /** Linked to the member's account, and registered with an origin that answers. */
   static async of(service: TestService, member: TestBrowser): Promise<GroupInstance> {
     const device = await service.device(member);
-    const { account_id } = (await device.directory()).body;
-    const made = new GroupInstance(service, member, account_id, device);
+    const { account_id: accountId } = (await device.directory()).body;
+    const made = new GroupInstance(service, member, accountId, device);
     made.#server.listen(0, "127.0.0.1");
     await once(made.#server, "listening");
     await made.register();
@@ -65,9 +65,9 @@ export class GroupInstance extends TestInstance {
     return `http://localhost:${(this.#server.address() as AddressInfo).port}`;
   }
 
-  async register(public_origin: string | null = this.origin): Promise<void> {
+  async register(publicOrigin: string | null = this.origin): Promise<void> {
     this.#service.clock.advance(1);
-    const { status, body } = await this.device.register(this, { public_origin });
+    const { status, body } = await this.device.register(this, { public_origin: publicOrigin });
     if (status !== 200) throw new Error(JSON.stringify(body));
   }
 
@@ -141,18 +141,12 @@ export class GroupInstance extends TestInstance {
   }
 
   #answer(ticket: Ticket, nonce: string): { status: number; body: unknown } {
-    const ticket_sha256 = createHash("sha256")
+    const ticketSha256 = createHash("sha256")
       .update(JSON.stringify(["svc.connect.group.ticket.v1", ...TICKET.map((name) => ticket[name])]))
       .digest("hex");
-    const expires_at = new Date(this.#service.clock.now() + 30_000).toISOString();
-    const fields = { ticket_sha256, nonce, title: ticket["title"]!, expires_at };
-    const signature = this.sign([
-      "svc.connect.group.check.v1",
-      ticket_sha256,
-      nonce,
-      fields.title,
-      expires_at,
-    ]);
+    const expiresAt = new Date(this.#service.clock.now() + 30_000).toISOString();
+    const fields = { ticket_sha256: ticketSha256, nonce, title: ticket["title"]!, expires_at: expiresAt };
+    const signature = this.sign(["svc.connect.group.check.v1", ticketSha256, nonce, fields.title, expiresAt]);
     const proper = { ...fields, signature };
     if (this.answers !== null) return this.answers(proper);
     if (this.groups.get(ticket["group_id"]!) !== ticket["group_generation"]) return DENIED;

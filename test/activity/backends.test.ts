@@ -34,15 +34,15 @@ describe("runtime activity over both backends", function () {
   it("is the same snapshot, the same stream and the same refusals", async () => {
     verifies("ACT-033");
     const owner = daemon.client();
-    const { group_id, endTool } = await startFakeClaude({ owner }, "both");
-    await owner.result("send", { group_id, text: "use a TOOL", to: ["ann"] });
+    const { group_id: groupId, endTool } = await startFakeClaude({ owner }, "both");
+    await owner.result("send", { group_id: groupId, text: "use a TOOL", to: ["ann"] });
     await until("the tool runs", async () => {
-      const { events } = await owner.result("runtime_activity_snapshot", { group_id });
+      const { events } = await owner.result("runtime_activity_snapshot", { group_id: groupId });
       return events.some(({ kind }) => kind === "tool");
     });
     const endpoint = findEndpoint(daemon.home);
-    const { web_origin } = await owner.result("daemon_status", {});
-    const { hostname, port } = new URL(web_origin!);
+    const { web_origin: webOrigin } = await owner.result("daemon_status", {});
+    const { hostname, port } = new URL(webOrigin!);
     const { token } = await owner.result("access_token_create", {});
     const backends = [
       {
@@ -94,7 +94,7 @@ describe("runtime activity over both backends", function () {
       assert.equal(local!.headers["content-type"], web!.headers["content-type"]);
       return web!;
     };
-    const base = `${API_PREFIX}/groups/${group_id}/runtime-activity`;
+    const base = `${API_PREFIX}/groups/${groupId}/runtime-activity`;
     const snapshot = await compare(`${base}/snapshot`);
     assert.match(snapshot.text, /"tool_name":"Bash"/);
     const stream = await compare(`${base}/stream?replay=true`, /"tool_name":"Bash".*\n\n/);
@@ -112,12 +112,12 @@ describe("runtime activity over both backends", function () {
     await until("both streams are open", async () => open.count >= 2);
     endTool();
     assert.equal((await live).status, 200);
-    await owner.result("actor_stop", { group_id, actor_id: "ann" });
+    await owner.result("actor_stop", { group_id: groupId, actor_id: "ann" });
     await until("its session's end is written", async () => {
-      const { events } = await owner.result("runtime_activity_snapshot", { group_id });
-      return events.length > 0 && events.every(({ duration_ms }) => duration_ms !== null);
+      const { events } = await owner.result("runtime_activity_snapshot", { group_id: groupId });
+      return events.length > 0 && events.every(({ duration_ms: durationMs }) => durationMs !== null);
     });
-    writeFileSync(join(daemon.home, "groups", group_id, "runtime-activity", "ann.json"), "{");
+    writeFileSync(join(daemon.home, "groups", groupId, "runtime-activity", "ann.json"), "{");
     for (const path of ["snapshot", "stream?replay=true"])
       assert.equal((await compare(`${base}/${path}`)).status, 503);
   });

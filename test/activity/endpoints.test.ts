@@ -167,12 +167,13 @@ describe("runtime activity over HTTP", () => {
       client
         .events()
         .filter(
-          ({ event_type, activity_id }) => !CLOSINGS.includes(event_type) && !activity_id.includes(".next"),
+          ({ event_type: eventType, activity_id: activityId }) =>
+            !CLOSINGS.includes(eventType) && !activityId.includes(".next"),
         );
     expected.push("ann SessionStart");
     await until("every accepted event", () => own().length >= expected.length);
     assert.deepEqual(
-      own().map(({ actor_id, event_type }) => `${actor_id} ${event_type}`),
+      own().map(({ actor_id: actorId, event_type: eventType }) => `${actorId} ${eventType}`),
       expected,
     );
     assert.ok(expected.length < hooks.length - 8, "some were refused");

@@ -4,8 +4,14 @@ import { verifies } from "../requirements.ts";
 import { claude, codex, openSetting, type Payload, type Setting } from "./setting.ts";
 
 /** `kind/status event_type tool operation` of what is shown for an activity now. */
-function line({ kind, status, event_type, tool_name, operation_id }: RuntimeActivityEvent): string {
-  return [`${kind}/${status}`, event_type, tool_name, operation_id].filter((part) => part !== "").join(" ");
+function line({
+  kind,
+  status,
+  event_type: eventType,
+  tool_name: toolName,
+  operation_id: operationId,
+}: RuntimeActivityEvent): string {
+  return [`${kind}/${status}`, eventType, toolName, operationId].filter((part) => part !== "").join(" ");
 }
 
 describe("hook fences", () => {
@@ -192,7 +198,7 @@ describe("hook fences", () => {
       "operation",
       "operation",
     ]);
-    const ids = setting.snapshot().map(({ activity_id }) => activity_id);
+    const ids = setting.snapshot().map(({ activity_id: activityId }) => activityId);
     assert.deepEqual(ids, ["claude:s1:session:", "claude:s1:Bash:t2", "claude:s1:Bash:t1"]);
   });
 
@@ -284,8 +290,8 @@ describe("hook fences", () => {
     const submit = run("ann");
     const { start, prompt, pre, post, event } = claude();
     const agent = { agent_id: "a1" };
-    const stop = (prompt_id: string, background_tasks: unknown) =>
-      event("Stop", { prompt_id, background_tasks });
+    const stop = (promptId: string, backgroundTasks: unknown) =>
+      event("Stop", { prompt_id: promptId, background_tasks: backgroundTasks });
     const listed = [
       { id: "a1", type: "subagent", status: "running", description: "d", agent_type: "general-purpose" },
       { id: "b1", type: "shell", status: "running" },
@@ -429,7 +435,7 @@ describe("hook fences", () => {
     const { start, pre, post } = claude();
     await submit(start(), pre("t1", "a b;rm -rf /\u202e✨"), pre("t2", "n".repeat(100)), pre("t3", "✨"));
     assert.deepEqual(
-      setting.snapshot().map(({ tool_name }) => tool_name),
+      setting.snapshot().map(({ tool_name: toolName }) => toolName),
       ["", "abrm-rf/", "n".repeat(64), ""],
     );
     assert.deepEqual(await submit(post("t1", "a b;rm -rf /\u202e✨"), post("t3", "✨")), [null, null]);

@@ -31,7 +31,7 @@ describe("turns that no hook announces", () => {
     setting
       .snapshot()
       .filter(({ kind, status }) => kind === "turn" && (status === "started" || status === "waiting"))
-      .map(({ activity_id }) => activity_id);
+      .map(({ activity_id: activityId }) => activityId);
 
   describe("claude", () => {
     const { start, prompt, stop, pre, post, batch, notify, event } = claude();
@@ -225,14 +225,14 @@ class ClaudeSession {
 
   does(action: "prompt" | "slow prompt" | "arrives" | "tool" | "end" | "interrupt"): Payload[] {
     const { prompt, pre, post, batch, stop } = this.hooks;
-    const prompt_id = `p${this.#turn}`;
+    const promptId = `p${this.#turn}`;
     switch (action) {
       case "prompt":
         if (this.works) this.#queued += 1;
         else this.#begin();
         return [prompt(`p${this.#turn}`)];
       case "slow prompt":
-        if (this.works && this.#slow.length === 0) this.#slow.push(prompt(prompt_id));
+        if (this.works && this.#slow.length === 0) this.#slow.push(prompt(promptId));
         return [];
       case "arrives": {
         const hooks = this.#slow.splice(0);
@@ -245,10 +245,14 @@ class ClaudeSession {
         if (!this.works) return [];
         const id = `t${(this.#tool += 1)}`;
         this.#queued = 0;
-        return [pre(id, "Bash", { prompt_id }), post(id, "Bash", { prompt_id }), batch({ prompt_id })];
+        return [
+          pre(id, "Bash", { prompt_id: promptId }),
+          post(id, "Bash", { prompt_id: promptId }),
+          batch({ prompt_id: promptId }),
+        ];
       }
       case "end": {
-        const hooks = this.works ? [stop(prompt_id)] : [];
+        const hooks = this.works ? [stop(promptId)] : [];
         this.#over();
         return hooks;
       }

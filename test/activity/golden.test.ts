@@ -23,14 +23,14 @@ function session(runtime: HookRuntime, names: readonly string[]): Payload[] {
   return names.map((name) => {
     const payload = all.get(name);
     assert.ok(payload !== undefined, name);
-    const { agent_id, turn_id, prompt_id } = payload;
-    const turn = agent_id === undefined ? "turn-of-parent" : "turn-of-agent";
+    const { agent_id: agentId, turn_id: turnId, prompt_id: promptId } = payload;
+    const turn = agentId === undefined ? "turn-of-parent" : "turn-of-agent";
     return {
       ...payload,
       session_id: "session-1",
-      ...(agent_id === undefined ? {} : { agent_id: "agent-1" }),
-      ...(turn_id === undefined ? {} : { turn_id: turn }),
-      ...(prompt_id === undefined ? {} : { prompt_id: "prompt-1" }),
+      ...(agentId === undefined ? {} : { agent_id: "agent-1" }),
+      ...(turnId === undefined ? {} : { turn_id: turn }),
+      ...(promptId === undefined ? {} : { prompt_id: "prompt-1" }),
     };
   });
 }
@@ -119,9 +119,9 @@ describe("captured payloads", () => {
     for (const payload of payloads) {
       setting.clock.advance(7);
       // A session of its own in each run, so that runs don't meet in the store.
-      const session_id =
+      const sessionId =
         typeof payload["session_id"] === "string" ? `${payload["session_id"]}-${launches}` : "";
-      reasons.push((await setting.submit(launch, { ...payload, session_id })).reason);
+      reasons.push((await setting.submit(launch, { ...payload, session_id: sessionId })).reason);
     }
     look(reasons);
     setting.launches.end(launch);
@@ -148,7 +148,9 @@ describe("captured payloads", () => {
       ticker.apply(event, Date.parse(event.ts), { live: true });
     }
     assert.deepEqual(
-      [...last.values()].filter(({ status }) => !isTerminal(status)).map(({ activity_id }) => activity_id),
+      [...last.values()]
+        .filter(({ status }) => !isTerminal(status))
+        .map(({ activity_id: activityId }) => activityId),
       [],
       "something is still active after its process has ended",
     );
@@ -174,7 +176,7 @@ describe("captured payloads", () => {
       checkInvariants(events);
       const ends = events.filter(({ kind, status }) => kind === "tool" && status === "failed");
       assert.deepEqual(
-        ends.map(({ event_type, tool_name }) => `${event_type} ${tool_name}`),
+        ends.map(({ event_type: eventType, tool_name: toolName }) => `${eventType} ${toolName}`),
         runtime === "claude"
           ? ["PostToolUseFailure mcp__probe__probe_fail"]
           : // Codex tells nothing of a tool that failed.
@@ -233,7 +235,7 @@ describe("captured payloads", () => {
       const { const: one, enum: some } = schema.properties.hook_event_name;
       const event = one ?? some?.[0];
       const captured = [...fixtures("codex").values()].filter(
-        ({ hook_event_name }) => hook_event_name === event,
+        ({ hook_event_name: hookEventName }) => hookEventName === event,
       );
       assert.ok(captured.length > 0, name);
       for (const payload of captured)

@@ -139,7 +139,7 @@ describe("svc hook", () => {
         quiet(await run(command, JSON.stringify(claude().pre("t1"), null, 2)));
         await judged(2);
         assert.deepEqual(
-          setting.snapshot().map(({ status, operation_id }) => `${status} ${operation_id}`),
+          setting.snapshot().map(({ status, operation_id: operationId }) => `${status} ${operationId}`),
           ["started ", "started t1"],
         );
       });
@@ -182,7 +182,7 @@ describe("svc hook", () => {
         quiet(await run(command, padded(40 * 1024 * 1024, "t3")));
         await judged(1);
         assert.deepEqual(
-          setting.snapshot().map(({ operation_id }) => operation_id),
+          setting.snapshot().map(({ operation_id: operationId }) => operationId),
           ["", "t1"],
         );
       });
@@ -229,8 +229,13 @@ describe("svc hook", () => {
         const open = async () =>
           (await setting.call("actor_questions", { group_id: setting.group.group_id })).questions[0];
         const answer = async (decision: "allow" | "deny", message?: string): Promise<void> => {
-          const { actor_id, question_id } = await until("a question", open);
-          const input = { group_id: setting.group.group_id, actor_id, question_id, decision };
+          const { actor_id: actorId, question_id: questionId } = await until("a question", open);
+          const input = {
+            group_id: setting.group.group_id,
+            actor_id: actorId,
+            question_id: questionId,
+            decision,
+          };
           await setting.call("actor_answer", message === undefined ? input : { ...input, message });
         };
 

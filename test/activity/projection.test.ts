@@ -9,8 +9,13 @@ let revisions = 0;
 /** An event of an activity `seconds` after the start. */
 function event(seconds: number, change: Partial<RuntimeActivityEvent> = {}): RuntimeActivityEvent {
   revisions += 1;
-  const { kind = "tool", runtime = "codex", operation_id = "c1", tool_name = "Bash" } = change;
-  const part = kind === "tool" ? `${tool_name}:${operation_id}` : `${kind}:u1`;
+  const {
+    kind = "tool",
+    runtime = "codex",
+    operation_id: operationId = "c1",
+    tool_name: toolName = "Bash",
+  } = change;
+  const part = kind === "tool" ? `${toolName}:${operationId}` : `${kind}:u1`;
   return RuntimeActivityEvent.parse({
     v: 1,
     id: `r${revisions}`,
@@ -24,8 +29,8 @@ function event(seconds: number, change: Partial<RuntimeActivityEvent> = {}): Run
     event_type: "PreToolUse",
     session_id: "s1",
     turn_id: "u1",
-    operation_id: kind === "tool" ? operation_id : "",
-    tool_name: kind === "tool" ? tool_name : "",
+    operation_id: kind === "tool" ? operationId : "",
+    tool_name: kind === "tool" ? toolName : "",
     duration_ms: null,
     ...change,
   });

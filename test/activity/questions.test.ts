@@ -40,22 +40,22 @@ describe("questions of runtimes", () => {
     (await setting.call("actor_questions", { group_id: setting.group.group_id })).questions;
   /** The next question, and what its hook will print. */
   async function asked(launch: Launch, payload: Payload, signal?: AbortSignal) {
-    const before = new Set((await open()).map(({ question_id }) => question_id));
+    const before = new Set((await open()).map(({ question_id: questionId }) => questionId));
     const decision = setting.decide(launch, payload, signal);
     const question = await until("the question is open", async () =>
-      (await open()).find(({ question_id }) => !before.has(question_id)),
+      (await open()).find(({ question_id: questionId }) => !before.has(questionId)),
     );
     return { question, decision };
   }
   const answer = (
-    { question_id, actor_id }: Pick<Question, "question_id" | "actor_id">,
+    { question_id: questionId, actor_id: actorId }: Pick<Question, "question_id" | "actor_id">,
     decision: "allow" | "deny" | "terminal",
     more: { answers?: string[][]; message?: string } = {},
     as?: Caller,
   ) =>
     setting.call(
       "actor_answer",
-      { group_id: setting.group.group_id, actor_id, question_id, decision, ...more },
+      { group_id: setting.group.group_id, actor_id: actorId, question_id: questionId, decision, ...more },
       as,
     );
   const recorded = () => ofKind(setting.ledger(), "actor.answer");
@@ -151,8 +151,8 @@ describe("questions of runtimes", () => {
 
   it("are nobody's but the owner's to see and to answer", async () => {
     const { question, decision } = await asked(ann, asks());
-    const { group_id } = setting.group;
-    const token = { token_id: "t", groups: new Set([group_id]) };
+    const { group_id: groupId } = setting.group;
+    const token = { token_id: "t", groups: new Set([groupId]) };
     const others: Caller[] = [
       callerOf(ann),
       callerOf(setting.launches.launch(setting.group, "bob")),
@@ -160,7 +160,10 @@ describe("questions of runtimes", () => {
       { kind: "exhibit", by: "exhibit", ...token },
     ];
     for (const as of others) {
-      await assert.rejects(setting.call("actor_questions", { group_id }, as), refusal("permission_denied"));
+      await assert.rejects(
+        setting.call("actor_questions", { group_id: groupId }, as),
+        refusal("permission_denied"),
+      );
       for (const how of ["allow", "deny", "terminal"] as const)
         await assert.rejects(answer(question, how, {}, as), refusal("permission_denied"));
     }

@@ -20,10 +20,10 @@ function open(files: Files, machineStartedAt: number): RecordsFile {
 
 let revisions = 0;
 
-function record(operation_id: string, status: "started" | "completed"): ActivityRecord {
+function record(operationId: string, status: "started" | "completed"): ActivityRecord {
   revisions += 1;
   const ts = new Date(revisions).toISOString();
-  const event_type = status === "started" ? "PreToolUse" : "PostToolUse";
+  const eventType = status === "started" ? "PreToolUse" : "PostToolUse";
   // Long enough for a line to lie on two sectors of the disk.
   return {
     event: {
@@ -33,13 +33,13 @@ function record(operation_id: string, status: "started" | "completed"): Activity
       group_id: "g_0123456789ab",
       actor_id: "ann",
       runtime: "claude",
-      activity_id: `claude:${SESSION}:mcp__something__of_a_usual_length:${operation_id}`,
+      activity_id: `claude:${SESSION}:mcp__something__of_a_usual_length:${operationId}`,
       kind: "tool",
       status,
-      event_type,
+      event_type: eventType,
       session_id: SESSION,
       turn_id: SESSION,
-      operation_id,
+      operation_id: operationId,
       tool_name: "mcp__something__of_a_usual_length",
       duration_ms: status === "started" ? null : revisions,
     },

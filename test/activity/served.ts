@@ -16,8 +16,8 @@ export const TOKEN = "t".repeat(43);
 /** What `LaunchTokens` answers for the token of a launch. */
 export function verifier(launch: () => Launch): (token: string) => LaunchIdentity | null {
   return (token) => {
-    const { group_id, actor_id, generation, token_digest: digest } = launch();
-    return token === TOKEN ? { group_id, actor_id, generation, digest } : null;
+    const { group_id: groupId, actor_id: actorId, generation, token_digest: digest } = launch();
+    return token === TOKEN ? { group_id: groupId, actor_id: actorId, generation, digest } : null;
   };
 }
 

@@ -39,12 +39,12 @@ export class FakeLaunches implements Launches {
   readonly #ended = new Set<(launch: Launch, end: LaunchEnd) => void>();
   #pids = 1000;
 
-  launch(group: OpenGroup, actor_id: string, change: Partial<Launch> = {}): Mutable<Launch> {
-    const { generation, runtime } = group.actor(actor_id);
+  launch(group: OpenGroup, actorId: string, change: Partial<Launch> = {}): Mutable<Launch> {
+    const { generation, runtime } = group.actor(actorId);
     this.#pids += 1;
     const launch: Mutable<Launch> = {
       group_id: group.group_id,
-      actor_id,
+      actor_id: actorId,
       generation,
       runtime,
       token_digest: `digest ${this.#pids}`,
@@ -53,7 +53,7 @@ export class FakeLaunches implements Launches {
       has_hooks: runtime === "claude" || runtime === "codex",
       ...change,
     };
-    const slot = `${group.group_id}/${actor_id}`;
+    const slot = `${group.group_id}/${actorId}`;
     this.live.set(slot, launch);
     this.disk.set(slot, { ...launch });
     if (launch.pid === null) {
@@ -76,17 +76,17 @@ export class FakeLaunches implements Launches {
     this.disk.delete(slot);
     for (const listener of this.#ended) listener(launch, { reason });
   }
-  current(group_id: string, actor_id: string): Launch | null {
-    return this.live.get(`${group_id}/${actor_id}`) ?? null;
+  current(groupId: string, actorId: string): Launch | null {
+    return this.live.get(`${groupId}/${actorId}`) ?? null;
   }
-  committed(group_id: string, actor_id: string): Launch | "corrupt" | null {
-    return this.disk.get(`${group_id}/${actor_id}`) ?? null;
+  committed(groupId: string, actorId: string): Launch | "corrupt" | null {
+    return this.disk.get(`${groupId}/${actorId}`) ?? null;
   }
   lastEnd(): null {
     return null;
   }
-  async settled(group_id: string, actor_id: string): Promise<void> {
-    await this.#starting.get(`${group_id}/${actor_id}`)?.promise;
+  async settled(groupId: string, actorId: string): Promise<void> {
+    await this.#starting.get(`${groupId}/${actorId}`)?.promise;
   }
   isAlive(launch: Launch): boolean {
     return !this.dead.has(launch);
@@ -138,9 +138,9 @@ export interface Setting {
   /** Waits for the disk as well. */
   submit(launch: Launch, payload: Payload): Promise<ResultOf<"hook_submit">>;
   snapshot(): RuntimeActivityEvent[];
-  recordsPath(actor_id: string): string;
+  recordsPath(actorId: string): string;
   /** Records as they are on disk, oldest revision first. */
-  stored(actor_id: string): { event: RuntimeActivityEvent; started_at: string }[];
+  stored(actorId: string): { event: RuntimeActivityEvent; started_at: string }[];
   states(): EventData<"actor.activity">["actors"];
   ledger(): LedgerEvent[];
   /**
@@ -152,8 +152,16 @@ export interface Setting {
 }
 
 export function callerOf(launch: Launch): Extract<Caller, { kind: "actor" }> {
-  const { group_id, actor_id, generation, token_digest } = launch;
-  return { kind: "actor", by: actor_id, group_id, actor_id, generation, session: null, launch: token_digest };
+  const { group_id: groupId, actor_id: actorId, generation, token_digest: tokenDigest } = launch;
+  return {
+    kind: "actor",
+    by: actorId,
+    group_id: groupId,
+    actor_id: actorId,
+    generation,
+    session: null,
+    launch: tokenDigest,
+  };
 }
 
 export async function openSetting(
@@ -189,7 +197,7 @@ export async function openSetting(
   const { activity } = parts;
   const [existing] = registry.list();
   const group = existing ?? (await registry.create({ title: "one", topic: "", by: "user" }));
-  const recordsPath = (actor_id: string): string => group.paths.runtimeActivityFile(actor_id);
+  const recordsPath = (actorId: string): string => group.paths.runtimeActivityFile(actorId);
   const ledger = (): LedgerEvent[] => group.ledger.page({ limit: 200 }).events;
   return {
     root,
@@ -223,23 +231,23 @@ export async function openSetting(
       return decided as ResultOf<"hook_decide">;
     },
     snapshot: () => {
-      const { group_id } = group;
+      const { group_id: groupId } = group;
       const call = { caller: USER, signal: new AbortController().signal, requestId: "r" };
-      const outcome = parts.operations.call("runtime_activity_snapshot", { group_id }, call);
+      const outcome = parts.operations.call("runtime_activity_snapshot", { group_id: groupId }, call);
       assert.ok(!(outcome instanceof Promise));
       if (!outcome.ok) throw outcome.refusal;
       return (outcome.result as ResultOf<"runtime_activity_snapshot">).events;
     },
     recordsPath,
-    stored: (actor_id) => {
+    stored: (actorId) => {
       type Line = ReturnType<Setting["stored"]>[number] & { n: number };
-      const { records } = JSON.parse(readFileSync(recordsPath(actor_id), "utf8")) as {
+      const { records } = JSON.parse(readFileSync(recordsPath(actorId), "utf8")) as {
         records: (Line | null)[];
       };
       return records
         .filter((line) => line !== null)
         .sort((one, other) => one.n - other.n)
-        .map(({ event, started_at }) => ({ event, started_at }));
+        .map(({ event, started_at: startedAt }) => ({ event, started_at: startedAt }));
     },
     states: () =>
       ledger()
@@ -273,39 +281,41 @@ export function fixtures(runtime: "claude" | "codex"): Map<string, Payload> {
 }
 
 /** Payloads of one session with the fields that fences look at. */
-export function claude(session_id = "s1") {
-  const event = (hook_event_name: string, more: Payload = {}): Payload => ({
-    session_id,
+export function claude(sessionId = "s1") {
+  const event = (hookEventName: string, more: Payload = {}): Payload => ({
+    session_id: sessionId,
     transcript_path: "/t",
     cwd: "/p",
-    hook_event_name,
+    hook_event_name: hookEventName,
     ...more,
   });
-  const tool = (name: string, tool_use_id: string, tool_name: string, more: Payload): Payload =>
-    event(name, { tool_name, tool_use_id, tool_input: {}, ...more });
+  const tool = (name: string, toolUseId: string, toolName: string, more: Payload): Payload =>
+    event(name, { tool_name: toolName, tool_use_id: toolUseId, tool_input: {}, ...more });
   return {
     event,
     start: (source = "startup") => event("SessionStart", { source }),
     end: (reason = "other") => event("SessionEnd", { reason }),
-    prompt: (prompt_id: string, prompt = "do it") => event("UserPromptSubmit", { prompt_id, prompt }),
-    stop: (prompt_id: string) => event("Stop", { prompt_id }),
+    prompt: (promptId: string, prompt = "do it") =>
+      event("UserPromptSubmit", { prompt_id: promptId, prompt }),
+    stop: (promptId: string) => event("Stop", { prompt_id: promptId }),
     pre: (id: string, name = "Bash", more: Payload = {}) => tool("PreToolUse", id, name, more),
     post: (id: string, name = "Bash", more: Payload = {}) => tool("PostToolUse", id, name, more),
     fail: (id: string, name = "Bash", more: Payload = {}) => tool("PostToolUseFailure", id, name, more),
     /** After all tools that one answer asked for. */
     batch: (more: Payload = {}) => event("PostToolBatch", { tool_calls: [], ...more }),
-    ask: (tool_name = "Bash", more: Payload = {}) => event("PermissionRequest", { tool_name, ...more }),
-    notify: (notification_type: string, more: Payload = {}) =>
-      event("Notification", { notification_type, message: "text", ...more }),
+    ask: (toolName = "Bash", more: Payload = {}) =>
+      event("PermissionRequest", { tool_name: toolName, ...more }),
+    notify: (notificationType: string, more: Payload = {}) =>
+      event("Notification", { notification_type: notificationType, message: "text", ...more }),
   };
 }
 
 /** The same for Codex, in one turn of a session. */
-export function codex(turn_id: string, session_id = "s1") {
-  const { event } = claude(session_id);
-  const inTurn = (name: string, more: Payload = {}): Payload => event(name, { turn_id, ...more });
-  const tool = (name: string, tool_use_id: string, tool_name: string, more: Payload): Payload =>
-    inTurn(name, { tool_name, tool_use_id, tool_input: {}, ...more });
+export function codex(turnId: string, sessionId = "s1") {
+  const { event } = claude(sessionId);
+  const inTurn = (name: string, more: Payload = {}): Payload => event(name, { turn_id: turnId, ...more });
+  const tool = (name: string, toolUseId: string, toolName: string, more: Payload): Payload =>
+    inTurn(name, { tool_name: toolName, tool_use_id: toolUseId, tool_input: {}, ...more });
   return {
     event: inTurn,
     start: (source = "startup") => event("SessionStart", { source }),
@@ -314,6 +324,7 @@ export function codex(turn_id: string, session_id = "s1") {
     stop: () => inTurn("Stop"),
     pre: (id: string, name = "Bash", more: Payload = {}) => tool("PreToolUse", id, name, more),
     post: (id: string, name = "Bash", more: Payload = {}) => tool("PostToolUse", id, name, more),
-    ask: (tool_name = "Bash", more: Payload = {}) => inTurn("PermissionRequest", { tool_name, ...more }),
+    ask: (toolName = "Bash", more: Payload = {}) =>
+      inTurn("PermissionRequest", { tool_name: toolName, ...more }),
   };
 }

@@ -53,7 +53,7 @@ describe("activity store", () => {
     assert.equal(told.length, 4);
     assert.equal(new Set(told.map(({ id }) => id)).size, 4);
     assert.deepEqual(
-      told.map(({ duration_ms }) => duration_ms),
+      told.map(({ duration_ms: durationMs }) => durationMs),
       [null, null, null, 2000],
     );
     const [session, tool] = setting.stored("ann");
@@ -88,7 +88,7 @@ describe("activity store", () => {
     verifies("ACT-002", "ACT-045", "ACT-046");
     const launch = setting.launches.launch(setting.group, "ann");
     for (const payload of [start(), pre("t1"), post("t1"), pre("t2")]) await setting.submit(launch, payload);
-    const operations = (): string[] => setting.snapshot().map(({ operation_id }) => operation_id);
+    const operations = (): string[] => setting.snapshot().map(({ operation_id: operationId }) => operationId);
     setting.clock.advance(14_000);
     assert.deepEqual(operations(), ["", "t1", "t2"]);
     setting.clock.advance(2000);
@@ -242,7 +242,7 @@ describe("activity store", () => {
     await setting.submit(launch, post("t1"));
     assert.notDeepEqual(readFileSync(path), more, "the disk takes nothing");
     const shown = (): string[] =>
-      setting.snapshot().map(({ operation_id, status }) => `${operation_id} ${status}`);
+      setting.snapshot().map(({ operation_id: operationId, status }) => `${operationId} ${status}`);
     const before = [" started", "t1 started", "t2 started", "t3 started"];
     assert.deepEqual(shown(), before, "what counts is what was committed");
     files.fail = () => null;
@@ -385,7 +385,7 @@ describe("activity store", () => {
     for (const payload of [start(), pre("t1"), post("t1"), pre("t2")]) await setting.submit(launch, payload);
     setting = await setting.reopen();
     assert.deepEqual(
-      setting.snapshot().map(({ operation_id }) => operation_id),
+      setting.snapshot().map(({ operation_id: operationId }) => operationId),
       ["t1"],
     );
   });

@@ -93,8 +93,8 @@ describe("working state", () => {
     assert.equal((await after(1)).reason, "works on a prompt");
     await submit(pre("t2", "Read"), pre("s2", "Grep", { agent_id: "a1" }));
     assert.equal((await after(1)).reason, "uses Read");
-    const background_tasks = [{ id: "a1", type: "subagent", status: "running" }];
-    await submit(post("t2", "Read"), event("Stop", { prompt_id: "p1", background_tasks }));
+    const backgroundTasks = [{ id: "a1", type: "subagent", status: "running" }];
+    await submit(post("t2", "Read"), event("Stop", { prompt_id: "p1", background_tasks: backgroundTasks }));
     assert.equal((await after(1)).reason, "a subagent uses Grep");
   });
 

@@ -35,9 +35,9 @@ describe("real agents that a person connects", function () {
 
   /** Adds the Actor and writes what "Connect an Agent" writes. */
   async function connect(id: string, path: string): Promise<void> {
-    const { client, group_id, model } = crew.agents;
+    const { client, group_id: groupId, model } = crew.agents;
     const agent = agentClient(id)!;
-    await client.result("actor_add", { group_id, actor_id: agent.actorId, runner: "external" });
+    await client.result("actor_add", { group_id: groupId, actor_id: agent.actorId, runner: "external" });
     const server = serverFor(agent, { actorId: agent.actorId, home: crew.daemon.home });
     mkdirSync(dirname(path), { recursive: true });
     const before = existsSync(path) ? readFileSync(path, "utf8") : "";

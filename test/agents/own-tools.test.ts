@@ -9,41 +9,41 @@ describe("real agents and svc's own tools", function () {
   const crew = new Crew();
 
   /** As a person sets it up, without any tool allowed. */
-  async function add(actor_id: string, runtime: "claude" | "codex", allow_tools: boolean): Promise<void> {
+  async function add(actorId: string, runtime: "claude" | "codex", allowTools: boolean): Promise<void> {
     await crew.agents.client.result("actor_add", {
       group_id: crew.agents.group_id,
-      actor_id,
+      actor_id: actorId,
       runtime,
       runner: "pty",
-      allow_tools,
+      allow_tools: allowTools,
       command:
         runtime === "claude"
           ? ["claude", "--permission-mode", "manual"]
           : ["codex", "--no-daemon", "--disable", "plugins"],
       env:
         runtime === "claude"
-          ? crew.agents.claudeEnvironment(actor_id)
-          : crew.agents.codexEnvironment(actor_id, "on-request"),
+          ? crew.agents.claudeEnvironment(actorId)
+          : crew.agents.codexEnvironment(actorId, "on-request"),
     });
-    await crew.agents.start(actor_id);
+    await crew.agents.start(actorId);
   }
 
   /** The model has the agent use each tool; the tool that the agent asks a person for. */
-  async function asksFor(actor_id: string, tools: readonly (readonly [string, Record<string, unknown>])[]) {
-    crew.agents.model.script(`use-${actor_id}`, () => [
+  async function asksFor(actorId: string, tools: readonly (readonly [string, Record<string, unknown>])[]) {
+    crew.agents.model.script(`use-${actorId}`, () => [
       ...tools.map(([tool, input]) => ({ tool: `mcp__svc__${tool}`, input })),
       { say: "done" },
     ]);
-    await crew.agents.send(`use-${actor_id}`, [actor_id]);
+    await crew.agents.send(`use-${actorId}`, [actorId]);
     const { reason } = await until(
-      `${actor_id} asks`,
+      `${actorId} asks`,
       async () => {
-        const presence = await crew.agents.presence(actor_id);
+        const presence = await crew.agents.presence(actorId);
         return presence.state === "waiting" ? presence : null;
       },
       PATIENCE,
     );
-    await crew.agents.client.result("actor_stop", { group_id: crew.agents.group_id, actor_id });
+    await crew.agents.client.result("actor_stop", { group_id: crew.agents.group_id, actor_id: actorId });
     return reason;
   }
 

@@ -21,8 +21,8 @@ export class Person {
 
   /** Takes over the terminal. `token`: an access token of the instance. */
   static async at(agents: AgentsSetting, actor: string, token: string): Promise<Person> {
-    const { web_origin } = await agents.client.result("daemon_status", {});
-    const url = `${web_origin!.replace("http", "ws")}/api/v1/groups/${agents.group_id}/actors/${actor}/term`;
+    const { web_origin: webOrigin } = await agents.client.result("daemon_status", {});
+    const url = `${webOrigin!.replace("http", "ws")}/api/v1/groups/${agents.group_id}/actors/${actor}/term`;
     const terminal = await new TerminalClient(url, { authorization: `Bearer ${token}` }).opened();
     terminal.send({ type: "take" });
     await terminal.message("writer", ({ writer }) => writer === "you");

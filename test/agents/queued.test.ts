@@ -43,9 +43,9 @@ describe("requests behind a turn of Claude Code", function () {
     const shown = [...heard.matchAll(/\[svc\] message ([0-9a-f]{32})[^[]*?(bravo|charlie|delta)-/g)];
     const ids = [...new Set(shown.map(([, id]) => id!))];
     return [
-      ...ids.map((event_id) => ({
+      ...ids.map((eventId) => ({
         tool: "mcp__svc__svc_message_reply",
-        input: { event_id, text: `answer after ${word}`, message_mode: "send" },
+        input: { event_id: eventId, text: `answer after ${word}`, message_mode: "send" },
       })),
       { say: "Answered." },
     ];

@@ -66,9 +66,9 @@ export class AgentsSetting {
   async open(title: string): Promise<void> {
     mkdirSync(this.project);
     await this.model.listen();
-    const { group_id } = await this.client.result("group_create", { title });
-    await this.client.result("attach", { group_id, path: this.project });
-    this.group_id = group_id;
+    const { group_id: groupId } = await this.client.result("group_create", { title });
+    await this.client.result("attach", { group_id: groupId, path: this.project });
+    this.group_id = groupId;
   }
 
   /** One for each life of the daemon: a client keeps its connection. */
@@ -145,21 +145,21 @@ trust_level = "trusted"
     };
   }
 
-  async addClaude(actor_id: string): Promise<void> {
+  async addClaude(actorId: string): Promise<void> {
     await this.add({
-      actor_id,
+      actor_id: actorId,
       runtime: "claude",
       command: ["claude", "--permission-mode", "manual", "--allowedTools", ...ALLOWED],
-      env: this.claudeEnvironment(actor_id),
+      env: this.claudeEnvironment(actorId),
     });
   }
 
-  async addCodex(actor_id: string, approval: "never" | "on-request" = "never"): Promise<void> {
+  async addCodex(actorId: string, approval: "never" | "on-request" = "never"): Promise<void> {
     await this.add({
-      actor_id,
+      actor_id: actorId,
       runtime: "codex",
       command: ["codex", "--no-daemon", "--disable", "plugins"],
-      env: this.codexEnvironment(actor_id, approval),
+      env: this.codexEnvironment(actorId, approval),
     });
   }
 
@@ -167,42 +167,42 @@ trust_level = "trusted"
     await this.client.result("actor_add", { ...actor, group_id: this.group_id, runner: "pty" });
   }
 
-  async start(actor_id: string): Promise<void> {
-    await this.client.result("actor_start", { group_id: this.group_id, actor_id });
+  async start(actorId: string): Promise<void> {
+    await this.client.result("actor_start", { group_id: this.group_id, actor_id: actorId });
   }
 
   async send(text: string, to: string[], more: Partial<InputOf<"send">> = {}): Promise<string> {
     return (await this.client.result("send", { group_id: this.group_id, text, to, ...more })).event.id;
   }
 
-  async delivery(event_id: string, actor_id: string): Promise<{ state: string; reason: string }> {
+  async delivery(eventId: string, actorId: string): Promise<{ state: string; reason: string }> {
     const { statuses } = await this.client.result("ledger_statuses", {
       group_id: this.group_id,
-      event_ids: [event_id],
+      event_ids: [eventId],
     });
-    return statuses[event_id]!.delivery_status[actor_id]!;
+    return statuses[eventId]!.delivery_status[actorId]!;
   }
 
   /** Waits until the delivery has the state; its reason. */
-  async reaches(event_id: string, actor_id: string, state: string): Promise<string> {
+  async reaches(eventId: string, actorId: string, state: string): Promise<string> {
     let last = "";
     try {
       return await until(
         state,
         async () => {
-          const { state: now, reason } = await this.delivery(event_id, actor_id);
+          const { state: now, reason } = await this.delivery(eventId, actorId);
           last = `${now} (${reason})`;
           return now === state ? reason || " " : null;
         },
         PATIENCE,
       );
     } catch (cause) {
-      throw new Error(`the message for ${actor_id} is ${last}, not ${state}`, { cause });
+      throw new Error(`the message for ${actorId} is ${last}, not ${state}`, { cause });
     }
   }
 
-  async presence(actor_id: string): Promise<{ state: string; reason: string; attention: boolean }> {
-    const { actor } = await this.client.result("actor_show", { group_id: this.group_id, actor_id });
+  async presence(actorId: string): Promise<{ state: string; reason: string; attention: boolean }> {
+    const { actor } = await this.client.result("actor_show", { group_id: this.group_id, actor_id: actorId });
     return actor.presence;
   }
 
@@ -210,77 +210,77 @@ trust_level = "trusted"
    * Waits for a working state; its reason. It is derived once per second: an idle one may be older
    * than the turn that has just begun, so it counts once it has lasted.
    */
-  async becomes(actor_id: string, state: string): Promise<string> {
+  async becomes(actorId: string, state: string): Promise<string> {
     let last = "";
     let since: number | null = null;
     try {
       return await until(
         state,
         async () => {
-          const presence = await this.presence(actor_id);
+          const presence = await this.presence(actorId);
           last = `${presence.state} (${presence.reason})`;
           if (presence.state !== state) since = null;
           else if (state !== "idle") return presence.reason || " ";
-          else if (await this.#isInTurn(actor_id)) since = null;
+          else if (await this.#isInTurn(actorId)) since = null;
           else since ??= performance.now();
           return since !== null && performance.now() - since > SETTLED_MS ? presence.reason || " " : null;
         },
         PATIENCE,
       );
     } catch (cause) {
-      throw new Error(`${actor_id} is ${last}, not ${state}`, { cause });
+      throw new Error(`${actorId} is ${last}, not ${state}`, { cause });
     }
   }
 
   /** Waits until the reason of its state says so. */
-  async says(actor_id: string, words: RegExp): Promise<void> {
+  async says(actorId: string, words: RegExp): Promise<void> {
     await until(
-      `${actor_id} ${words.source}`,
-      async () => words.test((await this.presence(actor_id)).reason),
+      `${actorId} ${words.source}`,
+      async () => words.test((await this.presence(actorId)).reason),
       PATIENCE,
     );
   }
 
-  async has(actor_id: string): Promise<boolean> {
+  async has(actorId: string): Promise<boolean> {
     const { actors } = await this.client.result("actor_list", { group_id: this.group_id });
-    return actors.some(({ id }) => id === actor_id);
+    return actors.some(({ id }) => id === actorId);
   }
 
-  async #isInTurn(actor_id: string): Promise<boolean> {
+  async #isInTurn(actorId: string): Promise<boolean> {
     const { events } = await this.client.result("runtime_activity_snapshot", { group_id: this.group_id });
     const open = ({ status }: { status: string }) => status === "started" || status === "waiting";
-    return events.some((event) => event.actor_id === actor_id && event.kind === "turn" && open(event));
+    return events.some((event) => event.actor_id === actorId && event.kind === "turn" && open(event));
   }
 
   /** For failures: what the Actor does, its tools, and how far the model is. */
-  async describe(actor_id: string): Promise<string> {
+  async describe(actorId: string): Promise<string> {
     const { events } = await this.client.result("runtime_activity_snapshot", { group_id: this.group_id });
-    const tools = events.filter((event) => event.actor_id === actor_id);
+    const tools = events.filter((event) => event.actor_id === actorId);
     const asked = this.model.asked.slice(-5).map(({ word, step }) => `${word}:${step}`);
-    const told = tools.map(({ kind, tool_name, status }) => [kind, tool_name, status].join(" "));
-    return JSON.stringify({ actor_id, ...(await this.presence(actor_id)), told, asked }, null, 1);
+    const told = tools.map(({ kind, tool_name: toolName, status }) => [kind, toolName, status].join(" "));
+    return JSON.stringify({ actor_id: actorId, ...(await this.presence(actorId)), told, asked }, null, 1);
   }
 
   /** What the ledger says the Actor did since an event, once it says that it is idle. */
-  async statesSince(event_id: string, actor_id: string): Promise<string[]> {
+  async statesSince(eventId: string, actorId: string): Promise<string[]> {
     return until(
-      `${actor_id} is noted as idle`,
+      `${actorId} is noted as idle`,
       async () => {
-        const states = await this.#notedSince(event_id, actor_id);
+        const states = await this.#notedSince(eventId, actorId);
         return states.at(-1) === "idle" ? states : null;
       },
       PATIENCE,
     );
   }
 
-  async #notedSince(event_id: string, actor_id: string): Promise<string[]> {
+  async #notedSince(eventId: string, actorId: string): Promise<string[]> {
     const events = await this.events();
     return events
-      .slice(events.findIndex(({ id }) => id === event_id) + 1)
+      .slice(events.findIndex(({ id }) => id === eventId) + 1)
       .filter((event) => event.kind === "actor.activity")
       .flatMap(({ data }) => data.actors)
-      .filter(({ id }) => id === actor_id)
-      .map(({ effective_working_state }) => effective_working_state);
+      .filter(({ id }) => id === actorId)
+      .map(({ effective_working_state: effectiveWorkingState }) => effectiveWorkingState);
   }
 
   async events(): Promise<LedgerEvent[]> {
@@ -289,8 +289,8 @@ trust_level = "trusted"
   }
 
   /** Of the process that the daemon runs for the Actor. */
-  pid(actor_id: string): number {
-    const file = join(this.#daemon().home, "groups", this.group_id, "launches", `${actor_id}.json`);
+  pid(actorId: string): number {
+    const file = join(this.#daemon().home, "groups", this.group_id, "launches", `${actorId}.json`);
     return (JSON.parse(readFileSync(file, "utf8")) as { pid: number }).pid;
   }
 

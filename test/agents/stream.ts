@@ -30,16 +30,16 @@ export class FollowedStream {
   }
 
   /** For failures: the last events of an Actor, a line each. */
-  describe(actor_id: string): string {
+  describe(actorId: string): string {
     const events = this.text
       .split("\n")
       .filter((line) => line.startsWith("data: ") && line.endsWith("}"))
       .map((line) => JSON.parse(line.slice("data: ".length)) as RuntimeActivityEvent)
-      .filter((event) => event.actor_id === actor_id);
+      .filter((event) => event.actor_id === actorId);
     const lines = events
       .slice(-LAST)
-      .map(({ ts, kind, status, event_type, tool_name, activity_id }) =>
-        [ts.slice(11), kind, status, event_type, tool_name, activity_id.split(":").at(-1)].join(" "),
+      .map(({ ts, kind, status, event_type: eventType, tool_name: toolName, activity_id: activityId }) =>
+        [ts.slice(11), kind, status, eventType, toolName, activityId.split(":").at(-1)].join(" "),
       );
     return lines.join("\n");
   }
@@ -66,11 +66,11 @@ export class AllStreams {
     });
   }
 
-  static async open(origin: string, group_id: string, token: string): Promise<AllStreams> {
+  static async open(origin: string, groupId: string, token: string): Promise<AllStreams> {
     const api = `${origin}/api/v1`;
     const paths = {
-      activity: `groups/${group_id}/runtime-activity/stream?replay=true`,
-      ledger: `groups/${group_id}/ledger/stream`,
+      activity: `groups/${groupId}/runtime-activity/stream?replay=true`,
+      ledger: `groups/${groupId}/ledger/stream`,
       global: "events/stream",
     };
     const streams = new Map<string, FollowedStream>();
@@ -82,7 +82,7 @@ export class AllStreams {
     const all = new AllStreams(streams, socket);
     await once(socket, "open");
     for (const channel of ["groups", "ledger"]) {
-      const group = channel === "ledger" ? { group_id } : {};
+      const group = channel === "ledger" ? { group_id: groupId } : {};
       socket.send(JSON.stringify({ type: "subscribe", id: channel, channel, ...group }));
     }
     return all;

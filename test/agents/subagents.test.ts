@@ -24,8 +24,8 @@ describe("subagents in the background", function () {
       group_id: crew.agents.group_id,
     });
     return events
-      .filter(({ actor_id, kind }) => actor_id === actor && (kind === "subagent" || kind === "tool"))
-      .map(({ kind, status, event_type }) => `${kind} ${status} ${event_type}`);
+      .filter(({ actor_id: actorId, kind }) => actorId === actor && (kind === "subagent" || kind === "tool"))
+      .map(({ kind, status, event_type: eventType }) => `${kind} ${status} ${eventType}`);
   };
 
   it("are work until their own end, over the end and the interrupt of a turn", async () => {

@@ -17,9 +17,12 @@ describe("Workbench: composing", () => {
   });
 
   /** The latest message of the Group. */
-  async function last(group_id: string, text: string) {
+  async function last(groupId: string, text: string) {
     return until(`"${text}" is there`, async () => {
-      const { events } = await setting.owner.result("ledger_tail", { group_id, kinds: ["chat.message"] });
+      const { events } = await setting.owner.result("ledger_tail", {
+        group_id: groupId,
+        kinds: ["chat.message"],
+      });
       return ofKind(events, "chat.message").find(({ data }) => data.text === text) ?? null;
     });
   }

@@ -21,13 +21,13 @@ interface Side {
 async function side(browser: Browser, title: string, actors: readonly string[]): Promise<Side> {
   const setting = await Setting.open(browser);
   const { groupId, actors: clients } = await setting.group(title, actors);
-  const { instance_id } = await setting.owner.result("daemon_status", {});
-  return { setting, group_id: groupId, instance_id, actors: clients };
+  const { instance_id: instanceId } = await setting.owner.result("daemon_status", {});
+  return { setting, group_id: groupId, instance_id: instanceId, actors: clients };
 }
 
-function relationAt({ setting, group_id }: Side, id: string) {
+function relationAt({ setting, group_id: groupId }: Side, id: string) {
   return setting.owner
-    .result("connect_direct_status", { group_id })
+    .result("connect_direct_status", { group_id: groupId })
     .then(({ relations }) => relations.find((relation) => relation.id === id));
 }
 
@@ -70,8 +70,8 @@ export async function connectionPictures(
     const listener = { bind: at, address: at };
     await office.setting.owner.result("connect_direct_configure", { listener, display_name: "office" });
     await lab.setting.owner.result("connect_direct_configure", { listener: null, display_name: "lab" });
-    const { group_id } = office;
-    const { invitation } = await office.setting.owner.result("connect_direct_invite", { group_id });
+    const { group_id: groupId } = office;
+    const { invitation } = await office.setting.owner.result("connect_direct_invite", { group_id: groupId });
     await look(lab, { name: "connections-invitation", theme: "light" }, async (page) => {
       await openConnections(page);
       await page.locator("dialog[open] vscode-button", { hasText: "Accept an invitation" }).click();
@@ -85,7 +85,7 @@ export async function connectionPictures(
       await openConnections(page);
       await page.locator("dialog[open] .fingerprint").waitFor();
     });
-    await office.setting.owner.result("connect_direct_approve", { group_id, id });
+    await office.setting.owner.result("connect_direct_approve", { group_id: groupId, id });
     for (const one of [office, lab])
       await until("the connection", async () => (await relationAt(one, id))?.online === true, PATIENCE_MS);
     await converse(office, lab);
@@ -103,30 +103,30 @@ export async function connectionPictures(
 async function converse(office: Side, lab: Side): Promise<void> {
   const there = { instance_id: lab.instance_id, target_group_id: lab.group_id };
   const { owner } = office.setting;
-  const { group_id } = office;
+  const { group_id: groupId } = office;
   const known = () =>
     owner
-      .result("connect_catalog", { group_id, ...there })
+      .result("connect_catalog", { group_id: groupId, ...there })
       .then((found) => "catalog" in found && found.catalog !== null);
   await until("the other side's Actors", known, PATIENCE_MS);
-  const ask = async (client_id: string, text: string) => {
+  const ask = async (clientId: string, text: string) => {
     const asked = {
-      group_id,
+      group_id: groupId,
       ...there,
       to: ["lead"],
-      client_id,
+      client_id: clientId,
       text,
       message_mode: "request_reply" as const,
     };
-    const { source_event } = await owner.result("connect_send", asked);
+    const { source_event: sourceEvent } = await owner.result("connect_send", asked);
     await until(
       "the receipt",
       async () => {
         const { statuses } = await owner.result("ledger_statuses", {
-          group_id,
-          event_ids: [source_event.id],
+          group_id: groupId,
+          event_ids: [sourceEvent.id],
         });
-        return statuses[source_event.id]?.connect_delivery?.state === "sent";
+        return statuses[sourceEvent.id]?.connect_delivery?.state === "sent";
       },
       PATIENCE_MS,
     );
@@ -143,7 +143,7 @@ async function converse(office: Side, lab: Side): Promise<void> {
   await until(
     "the answer",
     async () => {
-      const { events } = await owner.result("ledger_tail", { group_id, kinds: ["chat.message"] });
+      const { events } = await owner.result("ledger_tail", { group_id: groupId, kinds: ["chat.message"] });
       return events.some((event) => textOf(event) === answer.event.data.text);
     },
     PATIENCE_MS,

@@ -183,12 +183,12 @@ describe("Workbench: connections between instances", function () {
 
   it("tell an Actor there from one here of the same id, and from one of the same title", async () => {
     verifies("RPL-014", "RPL-015", "RPL-016");
-    const group_id = officeGroup;
+    const groupId = officeGroup;
     const titled = (title: string) =>
-      office.owner.result("actor_update", { group_id, actor_id: "reviewer", title });
+      office.owner.result("actor_update", { group_id: groupId, actor_id: "reviewer", title });
     await titled("Head of lab");
     const ask = (text: string) => ({
-      group_id,
+      group_id: groupId,
       text,
       client_id: text,
       message_mode: "request_reply" as const,
@@ -225,7 +225,7 @@ describe("Workbench: connections between instances", function () {
       "reviewer",
     ]);
 
-    await answer(officeActors, "reviewer", group_id, "Who is head here?", "I am, right here");
+    await answer(officeActors, "reviewer", groupId, "Who is head here?", "I am, right here");
     await asked.locator("li", { hasText: "Head of lab" }).locator(".state", { hasText: "replied" }).waitFor();
     await asked.locator("li", { hasText: "lead" }).locator(".state", { hasText: "awaiting reply" }).waitFor();
     const local = message(here, "I am, right here");
@@ -387,16 +387,16 @@ describe("Workbench: connections between instances", function () {
     await card(here, "Third").locator(".state", { hasText: "revoked" }).waitFor();
     await close(here);
     for (const side of [lab, office]) {
-      const group_id = side === lab ? third.groupId : officeGroup;
+      const groupId = side === lab ? third.groupId : officeGroup;
       await until(
         "the refusal",
         async () => {
-          const { relations } = await side.owner.result("connect_direct_status", { group_id });
+          const { relations } = await side.owner.result("connect_direct_status", { group_id: groupId });
           return relations.find((relation) => relation.id === id)?.state === "revoked";
         },
         PATIENCE_MS,
       );
-      await side.owner.result("connect_direct_remove", { group_id, id });
+      await side.owner.result("connect_direct_remove", { group_id: groupId, id });
     }
     await here.locator(".connections-state", { hasText: "online" }).waitFor();
     const { listener } = await office.owner.result("connect_direct_status", {});

@@ -32,25 +32,25 @@ export interface FakeActor {
 export async function startFakeClaude(
   { owner }: Pick<Setting, "owner">,
   title: string,
-  actor_id = "ann",
+  actorId = "ann",
   more: { answerable?: boolean; command?: string } = {},
 ): Promise<FakeActor> {
   const path = mkdtempSync(join(tmpdir(), "svc-project-"));
   const project = join(path, title);
   mkdirSync(project);
-  const { group_id } = await owner.result("attach", { path: project });
+  const { group_id: groupId } = await owner.result("attach", { path: project });
   const log = join(path, "log");
   const env = { FAKE_AGENT: JSON.stringify({ log, keeps: true, command: more.command }) };
   await owner.result("actor_add", {
-    group_id,
-    actor_id,
+    group_id: groupId,
+    actor_id: actorId,
     runtime: "claude",
     runner: "pty",
     command: [fakeClaude()],
     env,
     answerable: more.answerable ?? false,
   });
-  await owner.result("actor_start", { group_id, actor_id });
+  await owner.result("actor_start", { group_id: groupId, actor_id: actorId });
   const notes = () =>
     readFileSync(log, "utf8")
       .split("\n")
@@ -58,5 +58,12 @@ export async function startFakeClaude(
       .map((line) => JSON.parse(line) as { start?: string[]; asks?: number });
   const starts = () => notes().flatMap(({ start }) => (start === undefined ? [] : [start]));
   const asked = () => notes().flatMap(({ asks }) => (asks === undefined ? [] : [asks]));
-  return { group_id, title, actor_id, endTool: () => writeFileSync(`${log}.tool`, ""), starts, asked };
+  return {
+    group_id: groupId,
+    title,
+    actor_id: actorId,
+    endTool: () => writeFileSync(`${log}.tool`, ""),
+    starts,
+    asked,
+  };
 }

@@ -78,8 +78,8 @@ describe("Workbench: finding", () => {
     await mark.waitFor();
     await sorted("alpha", "gamma", "beta");
     const { groups } = await setting.owner.result("group_list", {});
-    const group_id = groups.find(({ title }) => title === "beta")!.group_id;
-    await setting.owner.result("send", { group_id, text: "now this one", to: ["lead"] });
+    const groupId = groups.find(({ title }) => title === "beta")!.group_id;
+    await setting.owner.result("send", { group_id: groupId, text: "now this one", to: ["lead"] });
     await sorted("beta", "alpha", "gamma");
     await openGroup(page, "beta");
     await page.locator(".compose-text").fill("");

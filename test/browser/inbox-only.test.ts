@@ -20,8 +20,8 @@ describe("Workbench: a program that isn't said to read prompts", () => {
   it("gets nothing typed: messages to a shell wait in its Inbox, and everything says so", async () => {
     const project = `${setting.daemon.home}-project`;
     mkdirSync(project, { recursive: true });
-    const { group_id } = await setting.owner.result("attach", { path: project });
-    await setting.owner.result("actor_add", { group_id, actor_id: "lead", runtime: "claude" });
+    const { group_id: groupId } = await setting.owner.result("attach", { path: project });
+    await setting.owner.result("actor_add", { group_id: groupId, actor_id: "lead", runtime: "claude" });
     const { page } = await setting.window({ reducedMotion: true });
     await openGroup(page, project.split("/").at(-1)!);
     await page.locator("svc-actors .column-head .icon-button").click();
@@ -82,7 +82,7 @@ describe("Workbench: a program that isn't said to read prompts", () => {
     assert.equal(existsSync(join(project, "RAN")), false);
 
     // The mark is kept where its owner gives it, and shown again.
-    await setting.owner.result("actor_stop", { group_id, actor_id: "shell" });
+    await setting.owner.result("actor_stop", { group_id: groupId, actor_id: "shell" });
     const edit = async () => {
       await page.locator("[data-actor=shell]").hover();
       await page.locator("[data-actor=shell] button[aria-haspopup=menu]").click();
@@ -94,7 +94,7 @@ describe("Workbench: a program that isn't said to read prompts", () => {
     await mark.click();
     await open.locator("vscode-button", { hasText: /^\s*Save\s*$/ }).click();
     await open.waitFor({ state: "detached" });
-    const { actor } = await setting.owner.result("actor_show", { group_id, actor_id: "shell" });
+    const { actor } = await setting.owner.result("actor_show", { group_id: groupId, actor_id: "shell" });
     assert.equal(actor.prompts, true);
     await row.filter({ hasNotText: "Inbox" }).waitFor();
     await edit();

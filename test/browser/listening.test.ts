@@ -34,13 +34,13 @@ describe("Workbench: the listener of Direct connections", function () {
 
   /** Nobody listens any more, and the open invitation is gone. */
   afterEach(async () => {
-    const group_id = group;
+    const groupId = group;
     await setting.owner.result("connect_direct_configure", { listener: null });
-    const { relations } = await setting.owner.result("connect_direct_status", { group_id });
+    const { relations } = await setting.owner.result("connect_direct_status", { group_id: groupId });
     const id = relations.find(({ state }) => state === "invited")?.id;
     if (id === undefined) return setting.check();
-    await setting.owner.result("connect_direct_revoke", { group_id, id });
-    await setting.owner.result("connect_direct_remove", { group_id, id });
+    await setting.owner.result("connect_direct_revoke", { group_id: groupId, id });
+    await setting.owner.result("connect_direct_remove", { group_id: groupId, id });
     setting.check();
   });
 

@@ -74,7 +74,7 @@ describe("Workbench: Groups, Actors and the window", () => {
       "programs",
     );
     mkdirSync(project, { recursive: true });
-    const { group_id } = await setting.owner.result("attach", { path: project });
+    const { group_id: groupId } = await setting.owner.result("attach", { path: project });
     const { page } = await setting.window({ expected: /status of 409/ });
     await openGroup(page, "programs");
     await page.locator("svc-actors .column-head .icon-button").click();
@@ -103,12 +103,16 @@ describe("Workbench: Groups, Actors and the window", () => {
     await command.fill(`sh -c "echo it 'works'; sleep 60"`);
     await press(page, "Save and start");
     await closed(page);
-    const { actor } = await setting.owner.result("actor_show", { group_id, actor_id: "runner" });
+    const { actor } = await setting.owner.result("actor_show", { group_id: groupId, actor_id: "runner" });
     assert.deepEqual(actor.command, ["sh", "-c", "echo it 'works'; sleep 60"]);
     await page.locator("svc-terminal .xterm-rows > div", { hasText: "it works" }).first().waitFor();
     // From the row, too.
-    await setting.owner.result("actor_stop", { group_id, actor_id: "runner" });
-    await setting.owner.result("actor_update", { group_id, actor_id: "runner", command: ["gone-program"] });
+    await setting.owner.result("actor_stop", { group_id: groupId, actor_id: "runner" });
+    await setting.owner.result("actor_update", {
+      group_id: groupId,
+      actor_id: "runner",
+      command: ["gone-program"],
+    });
     await page.locator("[data-actor=runner] .actor-state", { hasText: "stopped" }).waitFor();
     await page.locator("[data-actor=runner]").hover();
     await page.locator('[data-actor=runner] [aria-label="Start runner"]').click();
@@ -124,8 +128,8 @@ describe("Workbench: Groups, Actors and the window", () => {
       "own",
     );
     mkdirSync(project, { recursive: true });
-    const { group_id } = await setting.owner.result("attach", { path: project });
-    await setting.owner.result("actor_add", { group_id, actor_id: "codex", runtime: "codex" });
+    const { group_id: groupId } = await setting.owner.result("attach", { path: project });
+    await setting.owner.result("actor_add", { group_id: groupId, actor_id: "codex", runtime: "codex" });
     const { page } = await setting.window();
     await openGroup(page, "own");
     await choose(page, ".actor-row", "Connect an agent");

@@ -92,12 +92,12 @@ describe("Workbench: 201 Groups", () => {
     const { page } = await setting.window();
     const titles = () => page.locator(".group-row .row-label").allTextContents();
     await until("all Groups", async () => (await titles()).length >= MANY);
-    const { group_id } = await setting.owner.result("group_create", { title: "Group 10a" });
+    const { group_id: groupId } = await setting.owner.result("group_create", { title: "Group 10a" });
     await until("it is after Group 10", async () => {
       const all = await titles();
       return all[all.indexOf("Group 10") + 1] === "Group 10a";
     });
-    await setting.owner.result("group_update", { group_id, title: "Group 20a" });
+    await setting.owner.result("group_update", { group_id: groupId, title: "Group 20a" });
     await until("it is after Group 20", async () => {
       const all = await titles();
       return all[all.indexOf("Group 20") + 1] === "Group 20a";

@@ -252,12 +252,12 @@ describe("Workbench: reading", () => {
         to: ["user"],
         message_mode: "request_reply",
       });
-    for (const message_mode of ["send", "mail"] as const)
+    for (const messageMode of ["send", "mail"] as const)
       await setting.owner.result("send", {
         group_id: groupId,
         text: "Later.",
         to: ["lead", "reviewer"],
-        message_mode,
+        message_mode: messageMode,
       });
     await setting.owner.result("actor_stop", { group_id: groupId, actor_id: "reviewer" });
     const column = await setting.window({ width: 1280 });

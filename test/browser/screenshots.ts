@@ -149,8 +149,8 @@ async function take(setting: Setting, picture: Picture): Promise<void> {
   await picture.act?.(page);
   await save(picture.name, page);
   await context.close();
-  for (const { group_id } of (await setting.owner.result("group_list", {})).groups)
-    await setting.owner.result("draft_put", { group_id, draft: null });
+  for (const { group_id: groupId } of (await setting.owner.result("group_list", {})).groups)
+    await setting.owner.result("draft_put", { group_id: groupId, draft: null });
   for (const token of (await setting.owner.result("access_token_list", {})).tokens) {
     if (token.kind === "administrator")
       await setting.owner.result("access_token_revoke", { token_id: token.id });

@@ -77,9 +77,9 @@ export class Setting {
   }
 
   async origin(): Promise<string> {
-    const { web_origin } = await this.owner.result("daemon_status", {});
-    assert.ok(web_origin, "the Web listener is off");
-    return web_origin;
+    const { web_origin: webOrigin } = await this.owner.result("daemon_status", {});
+    assert.ok(webOrigin, "the Web listener is off");
+    return webOrigin;
   }
 
   async loginLink(): Promise<string> {
@@ -90,13 +90,13 @@ export class Setting {
   async group(title: string, actors: readonly string[] = ["lead"]) {
     const group = await this.owner.result("group_create", { title });
     const clients: Record<string, ReturnType<DaemonProcess["client"]>> = {};
-    for (const actor_id of actors) {
-      const { token_file } = await this.owner.result("actor_add", {
+    for (const actorId of actors) {
+      const { token_file: tokenFile } = await this.owner.result("actor_add", {
         group_id: group.group_id,
-        actor_id,
+        actor_id: actorId,
         runtime: "claude",
       });
-      clients[actor_id] = this.daemon.actorClient(token_file);
+      clients[actorId] = this.daemon.actorClient(tokenFile);
     }
     return { groupId: group.group_id, actors: clients };
   }

@@ -80,10 +80,10 @@ describe("Workbench: what a program writes into its terminal", function () {
     const log = join(folder, `${name}.log`);
     writeFileSync(file, PROGRAM);
     const { owner } = setting;
-    const { group_id } = await owner.result("attach", { path: project });
+    const { group_id: groupId } = await owner.result("attach", { path: project });
     const command = [process.execPath, file, log, JSON.stringify(texts)];
-    await owner.result("actor_add", { group_id, actor_id: "prog", runner: "pty", command });
-    await owner.result("actor_start", { group_id, actor_id: "prog" });
+    await owner.result("actor_add", { group_id: groupId, actor_id: "prog", runner: "pty", command });
+    await owner.result("actor_start", { group_id: groupId, actor_id: "prog" });
     const { page, context } = await setting.window({ width: 1400 });
     await openGroup(page, name);
     await page.locator("[data-actor=prog]").hover();

@@ -27,23 +27,23 @@ describe("Workbench: terminals", () => {
     const title = `${kind}-${++groups}`;
     const path = join(setting.daemon.home, "..", `${setting.daemon.home.split("/").at(-1)}-projects`, title);
     mkdirSync(path, { recursive: true });
-    const { group_id } = await setting.owner.result("attach", { path });
-    return { group_id, title };
+    const { group_id: groupId } = await setting.owner.result("attach", { path });
+    return { group_id: groupId, title };
   }
 
   /** A Group with shells in terminals, started. */
   async function shells(...ids: string[]): Promise<{ group_id: string; title: string }> {
-    const { group_id, title } = await project("shells");
-    for (const actor_id of ids) {
+    const { group_id: groupId, title } = await project("shells");
+    for (const actorId of ids) {
       await setting.owner.result("actor_add", {
-        group_id,
-        actor_id,
+        group_id: groupId,
+        actor_id: actorId,
         runner: "pty",
         command: ["sh", "-c", "PS1='$ ' exec sh -i"],
       });
-      await setting.owner.result("actor_start", { group_id, actor_id });
+      await setting.owner.result("actor_start", { group_id: groupId, actor_id: actorId });
     }
-    return { group_id, title };
+    return { group_id: groupId, title };
   }
   const openTerminal = async (page: Page, actorId: string) => {
     await page.locator(`[data-actor=${actorId}]`).hover();
@@ -318,7 +318,7 @@ describe("Workbench: terminals", () => {
   });
 
   it("are started, restarted and stopped from the Actor list, and say how a process ended", async () => {
-    const { title, group_id } = await shells("ann");
+    const { title, group_id: groupId } = await shells("ann");
     const { page } = await setting.window();
     await openGroup(page, title);
     await openTerminal(page, "ann");
@@ -344,7 +344,7 @@ describe("Workbench: terminals", () => {
     await pane(page, "ann").locator(".xterm-rows", { hasNotText: "second-4" }).waitFor();
     await choose("Stop");
     await until("the Actor to stop", async () => {
-      const { actor } = await setting.owner.result("actor_show", { group_id, actor_id: "ann" });
+      const { actor } = await setting.owner.result("actor_show", { group_id: groupId, actor_id: "ann" });
       return !actor.enabled && actor.presence.state === "stopped";
     });
     await page.locator("[data-actor=ann] .actor-state", { hasText: "stopped" }).waitFor();
@@ -356,10 +356,10 @@ describe("Workbench: terminals", () => {
   });
 
   it("go on in their conversation when they are restarted, unless the person wants a new one", async () => {
-    const { title, group_id, actor_id, starts } = await startFakeClaude(setting, "talks");
+    const { title, group_id: groupId, actor_id: actorId, starts } = await startFakeClaude(setting, "talks");
     const { page } = await setting.window();
     await openGroup(page, title);
-    const row = page.locator(`[data-actor=${actor_id}]`);
+    const row = page.locator(`[data-actor=${actorId}]`);
     const isIn = (state: string) => row.locator(".actor-state", { hasText: state }).waitFor();
     const choose = async (item: RegExp) => {
       await row.hover();
@@ -371,11 +371,11 @@ describe("Workbench: terminals", () => {
       return starts().at(-1)!.includes("--resume");
     };
     await isIn("idle");
-    const { event } = await setting.owner.result("send", { group_id, text: "hello", to: [actor_id] });
+    const { event } = await setting.owner.result("send", { group_id: groupId, text: "hello", to: [actorId] });
     await until("the prompt to be taken", async () => {
-      const asked = { group_id, event_ids: [event.id] };
+      const asked = { group_id: groupId, event_ids: [event.id] };
       const { statuses } = await setting.owner.result("ledger_statuses", asked);
-      return statuses[event.id]?.delivery_status[actor_id]?.state === "accepted";
+      return statuses[event.id]?.delivery_status[actorId]?.state === "accepted";
     });
     await choose(/^Restart$/);
     assert.ok(await isContinued(2));
@@ -447,35 +447,35 @@ describe("Workbench: terminals", () => {
       "TICK-018",
       "TICK-019",
     );
-    const { group_id, title } = await project("tools");
+    const { group_id: groupId, title } = await project("tools");
     const elsewhere = await project("elsewhere");
-    const log = join(setting.daemon.home, "..", `${group_id}.log`);
+    const log = join(setting.daemon.home, "..", `${groupId}.log`);
     // Hooks are handed to a command of the runtime's own name.
     const claude = join(mkdtempSync(join(tmpdir(), "svc-agent-")), "claude");
     writeFileSync(claude, `#!/bin/sh\nexec '${process.execPath}' '${AGENT}' "$@"\n`, { mode: 0o755 });
     await setting.owner.result("actor_add", {
-      group_id,
+      group_id: groupId,
       actor_id: "ann",
       runtime: "claude",
       runner: "pty",
       command: [claude],
       env: { FAKE_AGENT: JSON.stringify({ log }) },
     });
-    await setting.owner.result("actor_start", { group_id, actor_id: "ann" });
+    await setting.owner.result("actor_start", { group_id: groupId, actor_id: "ann" });
     const { page } = await setting.window();
     const asked: string[] = [];
     page.on("request", (request) => {
       // The other Group's may be asked for at any time.
-      if (request.url().includes(`${group_id}/runtime-activity`))
+      if (request.url().includes(`${groupId}/runtime-activity`))
         asked.push(request.url().replace(/.*runtime-activity/, ""));
     });
     await openGroup(page, title);
     await page.locator("[data-actor=ann]").waitFor();
     const chat = async () => {
-      const { events } = await setting.owner.result("ledger_tail", { group_id, limit: 100 });
+      const { events } = await setting.owner.result("ledger_tail", { group_id: groupId, limit: 100 });
       return JSON.stringify(events.filter(({ kind }) => kind.startsWith("chat.")));
     };
-    await setting.owner.result("send", { group_id, text: "use a TOOL", to: ["ann"] });
+    await setting.owner.result("send", { group_id: groupId, text: "use a TOOL", to: ["ann"] });
     const item = page.locator("[data-actor=ann] .ticker-item");
     await item.filter({ hasText: "Bash is running" }).waitFor();
     assert.equal(await item.count(), 1, "only the tool is told, no session and no turn");

@@ -19,7 +19,7 @@ describe("Workbench: messages that don't reach another instance", function () {
   let browser: Browser;
   let office: Setting;
   let lab: Setting;
-  let group_id: string;
+  let groupId: string;
   let peer: string;
   let page: Page;
   const connections: Record<string, { id: string; group_id: string }> = {};
@@ -27,7 +27,7 @@ describe("Workbench: messages that don't reach another instance", function () {
   before(async () => {
     browser = await launchBrowser();
     [office, lab] = await Promise.all([Setting.open(browser), Setting.open(browser)]);
-    group_id = (await office.group("Office")).groupId;
+    groupId = (await office.group("Office")).groupId;
     peer = (await lab.owner.result("daemon_status", {})).instance_id;
     const at = `127.0.0.1:${await freePort()}`;
     await office.owner.result("connect_direct_configure", { listener: { bind: at, address: at } });
@@ -43,19 +43,19 @@ describe("Workbench: messages that don't reach another instance", function () {
   afterEach(() => office.check());
 
   async function connected(title: string, there: string) {
-    const { invitation } = await office.owner.result("connect_direct_invite", { group_id });
+    const { invitation } = await office.owner.result("connect_direct_invite", { group_id: groupId });
     const { id } = await lab.owner.result("connect_direct_join", { group_id: there, invitation });
     const relation = async () => {
-      const { relations } = await office.owner.result("connect_direct_status", { group_id });
+      const { relations } = await office.owner.result("connect_direct_status", { group_id: groupId });
       return relations.find((one) => one.id === id);
     };
     await until("who came", async () => (await relation())?.state === "pending", PATIENCE_MS);
-    await office.owner.result("connect_direct_approve", { group_id, id });
+    await office.owner.result("connect_direct_approve", { group_id: groupId, id });
     await until("online", async () => (await relation())?.online === true, PATIENCE_MS);
     await until(
       `the catalog of ${title}`,
       async () => {
-        const target = { group_id, instance_id: peer, target_group_id: there };
+        const target = { group_id: groupId, instance_id: peer, target_group_id: there };
         const found = await office.owner.result("connect_catalog", target);
         return "catalog" in found && found.catalog !== null;
       },
@@ -66,7 +66,7 @@ describe("Workbench: messages that don't reach another instance", function () {
 
   const send = (title: string, text: string) =>
     office.owner.result("connect_send", {
-      group_id,
+      group_id: groupId,
       instance_id: peer,
       target_group_id: connections[title]!.group_id,
       client_id: text,
@@ -74,7 +74,7 @@ describe("Workbench: messages that don't reach another instance", function () {
       message_mode: "request_reply",
     });
   const revoke = (title: string) =>
-    office.owner.result("connect_direct_revoke", { group_id, id: connections[title]!.id });
+    office.owner.result("connect_direct_revoke", { group_id: groupId, id: connections[title]!.id });
   const message = (text: string) => page.locator("svc-message", { hasText: text });
   const state = (text: string, word: string) => message(text).locator(".state", { hasText: word });
   /** Says under the message, in its tooltip and in a row of its own what became of it. */
@@ -87,9 +87,9 @@ describe("Workbench: messages that don't reach another instance", function () {
 
   it("may have arrived: sent to one that didn't answer any more, and then nobody can be asked", async () => {
     process.kill(lab.daemon.pid, "SIGSTOP");
-    const { delivery_id } = await send("Lab", "Did this arrive?");
+    const { delivery_id: deliveryId } = await send("Lab", "Did this arrive?");
     await state("Did this arrive?", "queued").waitFor({ timeout: PATIENCE_MS });
-    const record = join(office.daemon.home, "state/connect/outbox", peer, `${delivery_id}.json`);
+    const record = join(office.daemon.home, "state/connect/outbox", peer, `${deliveryId}.json`);
     await until(
       "it was sent without an answer",
       () => {

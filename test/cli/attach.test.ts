@@ -63,9 +63,9 @@ describe("svc actor attach", () => {
 
   beforeEach(async () => {
     setting = await Setting.open();
-    const { group_id } = setting;
+    const { group_id: groupId } = setting;
     await setting.client.result("actor_add", {
-      group_id,
+      group_id: groupId,
       actor_id: "shell",
       runner: "pty",
       runtime: "custom",
@@ -86,9 +86,9 @@ describe("svc actor attach", () => {
   };
   /** Another viewer, as the Workbench is one. */
   const viewer = async (): Promise<TerminalClient> => {
-    const { web_origin } = await setting.client.result("daemon_status", {});
+    const { web_origin: webOrigin } = await setting.client.result("daemon_status", {});
     const { token } = await setting.client.result("access_token_create", { name: "viewer" });
-    const url = `${web_origin!.replace("http", "ws")}${API_PREFIX}/groups/${setting.group_id}/actors/shell/term`;
+    const url = `${webOrigin!.replace("http", "ws")}${API_PREFIX}/groups/${setting.group_id}/actors/shell/term`;
     return new TerminalClient(url, { authorization: `Bearer ${token}` }).opened();
   };
 
@@ -138,11 +138,11 @@ describe("svc actor attach", () => {
   it("refuses what it can't show, and leaves the terminal as it was", async () => {
     const nobody = attach("nobody");
     assert.equal(await nobody.ended(), 1);
-    const { group_id } = setting;
-    await setting.client.result("actor_add", { group_id, actor_id: "outside" });
+    const { group_id: groupId } = setting;
+    await setting.client.result("actor_add", { group_id: groupId, actor_id: "outside" });
     const outside = attach("outside");
     assert.equal(await outside.ended(), 1);
-    const piped = await run(["actor", "attach", "shell", "--group", group_id], { home: setting.home });
+    const piped = await run(["actor", "attach", "shell", "--group", groupId], { home: setting.home });
     assert.equal(piped.code, 2);
     assert.match(piped.err, /must be a terminal/);
     assert.equal(piped.out, "");

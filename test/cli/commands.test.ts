@@ -143,7 +143,7 @@ describe("commands", () => {
     assert.ok(!JSON.stringify(mcpServers).includes(token));
     for (const verb of ["stop", "start", "restart"]) await result(["actor", verb, "max"]);
     await result(["actor", "update", "max", "--title", "Max", "--env", "C=3"]);
-    for (const [how, allow_tools] of [
+    for (const [how, allowTools] of [
       ["ask", false],
       ["allow", true],
     ] as const) {
@@ -154,7 +154,7 @@ describe("commands", () => {
         "--own-tools",
         how,
       ]);
-      assert.equal(actor.allow_tools, allow_tools);
+      assert.equal(actor.allow_tools, allowTools);
     }
     const listed = await svc(["actor", "list", "--group", group]);
     assert.match(listed.out, /STATE +REASON/);
@@ -203,8 +203,8 @@ describe("commands", () => {
     verifies("CLI-005", "CLI-006");
     const peeked = await result<{ messages: Event[]; unread: number }>(["inbox", "--actor", "0123"]);
     assert.equal(peeked.unread, 1);
-    const token_file = (await result<{ token_file: string }>(["actor", "restart", "0123"])).token_file;
-    const asActor = (args: string[]) => svc([...args, "--json"], { env: { SVC_ACTOR_FILE: token_file } });
+    const tokenFile = (await result<{ token_file: string }>(["actor", "restart", "0123"])).token_file;
+    const asActor = (args: string[]) => svc([...args, "--json"], { env: { SVC_ACTOR_FILE: tokenFile } });
     const who = await asActor(["whoami"]);
     assert.equal(envelope<{ by: string }>(who).result.by, "0123");
     const taken = await asActor(["inbox", "--read"]);

@@ -74,8 +74,8 @@ describe("the daemon from the command line", function () {
 
   it("says that it runs on another port than the one asked for", async () => {
     const first = await run(["daemon", "start", "--port", "0", "--json"], { home });
-    const { web_origin } = envelope<Status>(first).result;
-    const port = new URL(web_origin).port;
+    const { web_origin: webOrigin } = envelope<Status>(first).result;
+    const port = new URL(webOrigin).port;
     assert.equal((await run(["daemon", "start", "--port", port], { home })).code, 0);
     for (const options of [
       ["--port", "1"],
@@ -84,7 +84,7 @@ describe("the daemon from the command line", function () {
     ]) {
       const ran = await run(["daemon", "start", ...options], { home });
       assert.equal(ran.code, 1);
-      assert.ok(ran.err.includes(`already running on ${web_origin}`), ran.err);
+      assert.ok(ran.err.includes(`already running on ${webOrigin}`), ran.err);
       assert.ok(ran.err.includes(`svc daemon stop && svc daemon start ${options.join(" ")}`), ran.err);
     }
     const wide = await run(["daemon", "start", "--host", "0.0.0.0"], { home });

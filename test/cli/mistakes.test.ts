@@ -97,8 +97,8 @@ describe("mistakes on the command line", () => {
 
   it("takes an Actor's unique title wherever it takes its id, and its id before a title", async () => {
     const client = daemon.client();
-    const add = (actor_id: string, title: string) =>
-      client.result("actor_add", { group_id: group, actor_id, title });
+    const add = (actorId: string, title: string) =>
+      client.result("actor_add", { group_id: group, actor_id: actorId, title });
     await add("tester", "Test Bench");
     await add("other", "tester");
     const actorOf = async (typed: string) => {
@@ -116,8 +116,8 @@ describe("mistakes on the command line", () => {
       /2 Actors are called/,
     );
     assert.ok(both.err.includes("  tester  ") && both.err.includes("  twin  "), both.err);
-    for (const actor_id of ["tester", "other", "twin"])
-      await client.result("actor_remove", { group_id: group, actor_id });
+    for (const actorId of ["tester", "other", "twin"])
+      await client.result("actor_remove", { group_id: group, actor_id: actorId });
   });
 
   it("destroys nothing for a plain yes", async () => {

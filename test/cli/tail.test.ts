@@ -9,16 +9,16 @@ import { collect, run, SVC, start } from "./svc.ts";
 
 describe("svc tail", () => {
   let daemon: DaemonProcess;
-  let group_id: string;
+  let groupId: string;
 
   beforeEach(async () => {
     daemon = await DaemonProcess.started();
-    group_id = (await daemon.client().result("group_create", { title: "Tail" })).group_id;
+    groupId = (await daemon.client().result("group_create", { title: "Tail" })).group_id;
   });
   afterEach(() => daemon.dispose());
 
   async function send(text: string): Promise<string> {
-    const { event } = await daemon.client().result("send", { group_id, to: ["user"], text });
+    const { event } = await daemon.client().result("send", { group_id: groupId, to: ["user"], text });
     return event.id;
   }
 
@@ -32,7 +32,7 @@ describe("svc tail", () => {
 
   it("follows without gap or duplicate over restarts and kills of the daemon", async () => {
     const sent = [await send("before")];
-    const child = start(["tail", "-f", "--json", "--group", group_id], { home: daemon.home });
+    const child = start(["tail", "-f", "--json", "--group", groupId], { home: daemon.home });
     const ran = collect(child);
     await until("the first event", () => ids(ran.out).length === 1);
     for (const end of ["stop", "kill", "kill"] as const) {
@@ -57,7 +57,7 @@ describe("svc tail", () => {
   });
 
   it("follows a Group from its very beginning", async () => {
-    const child = start(["tail", "-f", "-n", "0", "--all", "--json", "--group", group_id], {
+    const child = start(["tail", "-f", "-n", "0", "--all", "--json", "--group", groupId], {
       home: daemon.home,
     });
     const ran = collect(child);
@@ -76,7 +76,7 @@ describe("svc tail", () => {
 
   it("is quiet when its reader has enough", async () => {
     for (let count = 0; count < 40; count++) await send("x".repeat(10_000));
-    const command = `"${process.execPath}" "${SVC}" tail -n 200 --group ${group_id} | head -1; echo "\${PIPESTATUS[0]}"`;
+    const command = `"${process.execPath}" "${SVC}" tail -n 200 --group ${groupId} | head -1; echo "\${PIPESTATUS[0]}"`;
     const child = spawn("bash", ["-c", command], { env: { ...plainEnvironment(), SVC_HOME: daemon.home } });
     const ran = collect(child);
     await once(child, "close");

@@ -51,9 +51,9 @@ describe("the ticker and Direct connections in the editor", function () {
     mkdirSync(PICTURES, { recursive: true });
     await page.screenshot({ path: join(PICTURES, `${name}.png`) });
   };
-  const stateOf = async ({ group_id, actor_id }: FakeActor) => {
+  const stateOf = async ({ group_id, actor_id: actorId }: FakeActor) => {
     const { actors } = await owner.result("actor_list", { group_id });
-    return actors.find(({ id }) => id === actor_id)?.presence.state;
+    return actors.find(({ id }) => id === actorId)?.presence.state;
   };
 
   before(async () => {
@@ -188,10 +188,10 @@ describe("the ticker and Direct connections in the editor", function () {
     it("brings a message from there, and takes the answer back", async () => {
       await window.row("Connections", "lab").click();
       const workbench = await window.documentWith('svc-workbench .group-title:has-text("shop")');
-      const { instance_id } = await owner.result("daemon_status", {});
+      const { instance_id: instanceId } = await owner.result("daemon_status", {});
       await theirs.result("connect_send", {
         group_id: theirGroup,
-        instance_id,
+        instance_id: instanceId,
         target_group_id: groupId,
         to: ["user"],
         text: "Can you hear us?",

@@ -72,13 +72,13 @@ describe("the Workbench in an editor tab", function () {
   const message = (text: string, number = 0) => tab(number).locator("svc-message", { hasText: text }).first();
   const group = async (title: string) => {
     const { group_id } = await owner.result("group_create", { title });
-    const { token_file } = await owner.result("actor_add", {
+    const { token_file: tokenFile } = await owner.result("actor_add", {
       group_id,
       actor_id: "lead",
       runtime: "claude",
       runner: "external",
     });
-    return { groupId: group_id, lead: daemon.actorClient(token_file) };
+    return { groupId: group_id, lead: daemon.actorClient(tokenFile) };
   };
   /** Sends as the Actor. */
   const say = (text: string) =>

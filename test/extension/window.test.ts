@@ -52,21 +52,21 @@ describe("a window's view of the daemon", function () {
 
   it("follows Groups, Actors and who waits, also over a kill of the daemon", async () => {
     const { client } = link;
-    const { group_id } = await client.result("group_create", { title: "shop" });
-    const { token_file } = await client.result("actor_add", {
-      group_id,
+    const { group_id: groupId } = await client.result("group_create", { title: "shop" });
+    const { token_file: tokenFile } = await client.result("actor_add", {
+      group_id: groupId,
       actor_id: "coder",
       runtime: "claude",
     });
-    assert.ok(token_file);
-    await until("the Actor is seen", () => instance.actor(group_id, "coder"));
+    assert.ok(tokenFile);
+    await until("the Actor is seen", () => instance.actor(groupId, "coder"));
     assert.deepEqual(waitingItems(instance), []);
     process.kill(link.status!.pid, "SIGKILL");
     await until("it is absent", () => link.state === "absent");
     assert.equal(instance.groups.length, 0);
     await startDaemon(link, (await findProgram(places))!);
-    await until("the Actor is back", () => instance.actor(group_id, "coder"));
-    await client.result("group_delete", { group_id, confirm: group_id });
+    await until("the Actor is back", () => instance.actor(groupId, "coder"));
+    await client.result("group_delete", { group_id: groupId, confirm: groupId });
     await until("the Group is gone", () => instance.groups.length === 0);
   });
 
@@ -96,9 +96,12 @@ describe("a window's view of the daemon", function () {
         ["ELECTRON_RUN_AS_NODE"],
       );
       await startDaemon(other, program);
-      const { group_id } = await other.client.result("group_create", { title: "shop" });
-      await other.client.result("actor_add", { group_id, actor_id: "coder", runtime: "codex" });
-      const { mcpServers } = await other.client.result("actor_mcp_config", { group_id, actor_id: "coder" });
+      const { group_id: groupId } = await other.client.result("group_create", { title: "shop" });
+      await other.client.result("actor_add", { group_id: groupId, actor_id: "coder", runtime: "codex" });
+      const { mcpServers } = await other.client.result("actor_mcp_config", {
+        group_id: groupId,
+        actor_id: "coder",
+      });
       // Whoever starts it, with whatever environment, starts Node and no editor.
       assert.deepEqual(
         [mcpServers.svc.command, ...mcpServers.svc.args.slice(0, 2)],

@@ -23,10 +23,11 @@ function code(expected: ErrorCode): (error: unknown) => boolean {
 async function team() {
   const root = temporaryDirectory();
   const setting = await openGroups(root);
-  const { group_id } = await setting.call("group_create", { title: "Team" });
-  for (const actor_id of ["lead", "ann", "bob"]) await setting.call("actor_add", { group_id, actor_id });
-  const group = setting.registry.get(group_id);
-  return { ...setting, root, group_id, group };
+  const { group_id: groupId } = await setting.call("group_create", { title: "Team" });
+  for (const actorId of ["lead", "ann", "bob"])
+    await setting.call("actor_add", { group_id: groupId, actor_id: actorId });
+  const group = setting.registry.get(groupId);
+  return { ...setting, root, group_id: groupId, group };
 }
 
 function ledgerText(setting: Awaited<ReturnType<typeof team>>): string {
@@ -42,9 +43,9 @@ describe("Actors", () => {
   after(removeTemporaryDirectories);
 
   it("aren't started, stopped or restarted for a token that was revoked while the Group was busy", async () => {
-    const { call, group, group_id, accessTokens } = await team();
-    await call("actor_stop", { group_id, actor_id: "ann" });
-    for (const [operation, actor_id] of [
+    const { call, group, group_id: groupId, accessTokens } = await team();
+    await call("actor_stop", { group_id: groupId, actor_id: "ann" });
+    for (const [operation, actorId] of [
       ["actor_start", "ann"],
       ["actor_stop", "bob"],
       ["actor_restart", "bob"],
@@ -52,7 +53,11 @@ describe("Actors", () => {
       const { id } = await accessTokens.create({ name: "tablet", kind: "administrator", groups: [] });
       const release = await group.permit.acquireWrite();
       const { count } = group.ledger;
-      const asked = call(operation, { group_id, actor_id }, { ...USER, via: "web", token_id: id } as Caller);
+      const asked = call(operation, { group_id: groupId, actor_id: actorId }, {
+        ...USER,
+        via: "web",
+        token_id: id,
+      } as Caller);
       await accessTokens.revoke(id);
       release();
       await assert.rejects(asked, code("unauthenticated"), operation);
@@ -91,36 +96,46 @@ describe("Actors", () => {
   });
 
   it("have titles that nobody takes for the person, for the daemon or for several Actors", async () => {
-    const { call, group_id, close } = await team();
+    const { call, group_id: groupId, close } = await team();
     for (const title of ["user", " User ", "\uff35ser", "SYSTEM", "@all", " @anybody"]) {
       await assert.rejects(
-        call("actor_add", { group_id, actor_id: "x", title }),
+        call("actor_add", { group_id: groupId, actor_id: "x", title }),
         code("invalid_args"),
         title,
       );
       await assert.rejects(
-        call("actor_update", { group_id, actor_id: "ann", title }),
+        call("actor_update", { group_id: groupId, actor_id: "ann", title }),
         code("invalid_args"),
         title,
       );
     }
     for (const title of ["", "Users", "system tests", "a@b"]) {
-      assert.equal((await call("actor_update", { group_id, actor_id: "ann", title })).actor.title, title);
+      assert.equal(
+        (await call("actor_update", { group_id: groupId, actor_id: "ann", title })).actor.title,
+        title,
+      );
     }
     await close();
   });
 
   it("have ids that are neither reserved nor another's in other case, and are bounded", async () => {
     const setting = await team();
-    const { group_id } = setting;
-    for (const actor_id of ["Ann", "ANN", "ann"]) {
-      await assert.rejects(setting.call("actor_add", { group_id, actor_id }), code("already_exists"));
+    const { group_id: groupId } = setting;
+    for (const actorId of ["Ann", "ANN", "ann"]) {
+      await assert.rejects(
+        setting.call("actor_add", { group_id: groupId, actor_id: actorId }),
+        code("already_exists"),
+      );
     }
-    for (const actor_id of [...RESERVED_ACTOR_IDS, "User", "-x", "", "a".repeat(33), "é", "../x"]) {
-      await assert.rejects(setting.call("actor_add", { group_id, actor_id }), code("invalid_args"), actor_id);
+    for (const actorId of [...RESERVED_ACTOR_IDS, "User", "-x", "", "a".repeat(33), "é", "../x"]) {
+      await assert.rejects(
+        setting.call("actor_add", { group_id: groupId, actor_id: actorId }),
+        code("invalid_args"),
+        actorId,
+      );
     }
     await assert.rejects(
-      setting.call("actor_add", { group_id, actor_id: "x", title: "a\u200bb" }),
+      setting.call("actor_add", { group_id: groupId, actor_id: "x", title: "a\u200bb" }),
       code("invalid_args"),
     );
     assert.equal(setting.group.record.actors.length, 3);
@@ -136,7 +151,7 @@ describe("Actors", () => {
       { kind: "group.update", by: "user", data: { fields: ["actors"] } },
     );
     await assert.rejects(
-      setting.call("actor_add", { group_id, actor_id: "one-more" }),
+      setting.call("actor_add", { group_id: groupId, actor_id: "one-more" }),
       code("limit_reached"),
     );
     assert.ok(!existsSync(setting.group.paths.tokenFile("one-more")));
@@ -146,9 +161,9 @@ describe("Actors", () => {
   it("keep their generation over edits, stops and restarts; a removed one's successor is another", async () => {
     verifies("MSG-015", "MSG-016", "MSG-017", "MSG-022");
     const setting = await team();
-    const { group_id, group } = setting;
+    const { group_id: groupId, group } = setting;
     const { generation } = group.actor("ann");
-    const who = { group_id, actor_id: "ann" };
+    const who = { group_id: groupId, actor_id: "ann" };
     await setting.call("actor_update", { ...who, title: "Ann", env: { A: "1" }, command: ["run"] });
     await setting.call("actor_stop", who);
     await setting.call("actor_start", who);
@@ -212,24 +227,24 @@ describe("Actors", () => {
 
   it("may name only an attached scope", async () => {
     const setting = await team();
-    const { group_id } = setting;
-    const scope_key = "s_000000000000";
+    const { group_id: groupId } = setting;
+    const scopeKey = "s_000000000000";
     await assert.rejects(
-      setting.call("actor_add", { group_id, actor_id: "x", scope_key }),
+      setting.call("actor_add", { group_id: groupId, actor_id: "x", scope_key: scopeKey }),
       code("scope_not_attached"),
     );
     await assert.rejects(
-      setting.call("actor_update", { group_id, actor_id: "ann", scope_key }),
+      setting.call("actor_update", { group_id: groupId, actor_id: "ann", scope_key: scopeKey }),
       code("scope_not_attached"),
     );
-    const attached = await setting.call("attach", { group_id, path: temporaryDirectory() });
+    const attached = await setting.call("attach", { group_id: groupId, path: temporaryDirectory() });
     const { actor } = await setting.call("actor_add", {
-      group_id,
+      group_id: groupId,
       actor_id: "x",
       scope_key: attached.scope_key,
     });
     assert.equal(actor.scope_key, attached.scope_key);
-    await setting.call("actor_update", { group_id, actor_id: "x", scope_key: null });
+    await setting.call("actor_update", { group_id: groupId, actor_id: "x", scope_key: null });
     assert.equal(setting.group.actor("x").scope_key, null);
     await setting.close();
   });
@@ -240,9 +255,9 @@ describe("permissions on Actors", () => {
 
   it("follow the table: user, foreman, an Actor itself, a peer", async () => {
     const setting = await team();
-    const { group_id, group } = setting;
-    const member: Caller = { kind: "member", by: "user", token_id: "t", groups: new Set([group_id]) };
-    const exhibit: Caller = { kind: "exhibit", by: "exhibit", token_id: "t", groups: new Set([group_id]) };
+    const { group_id: groupId, group } = setting;
+    const member: Caller = { kind: "member", by: "user", token_id: "t", groups: new Set([groupId]) };
+    const exhibit: Caller = { kind: "exhibit", by: "exhibit", token_id: "t", groups: new Set([groupId]) };
     const foreman = asActor(group, "lead");
     const ann = asActor(group, "ann");
     const former: Caller = { ...ann, generation: "before" } as Caller;
@@ -262,21 +277,22 @@ describe("permissions on Actors", () => {
       "actor_remove ann": ["USER", "foreman"],
     };
     for (const [what, who] of Object.entries(allowed)) {
-      const [name, actor_id] = what.split(" ") as ["actor_start", string];
+      const [name, actorId] = what.split(" ") as ["actor_start", string];
       const actorsMay = OPERATIONS.get(name)!.callers.includes("actor");
       // Whoever may not comes first, so that what they may not destroy is still there.
       const callers = Object.entries(everybody).sort(([one]) => (who.includes(one as "USER") ? 1 : -1));
       for (const [kind, caller] of callers) {
         if (!who.includes(kind as "USER")) {
           await assert.rejects(
-            setting.call(name, { group_id, actor_id }, caller),
+            setting.call(name, { group_id: groupId, actor_id: actorId }, caller),
             code(kind === "elsewhere" && actorsMay ? "group_not_found" : "permission_denied"),
             `${what} by ${kind}`,
           );
         }
       }
       const may = who.includes("foreman") ? foreman : USER;
-      if (what !== "actor_remove lead") await setting.call(name, { group_id, actor_id }, may);
+      if (what !== "actor_remove lead")
+        await setting.call(name, { group_id: groupId, actor_id: actorId }, may);
     }
     await setting.close();
   });
@@ -288,17 +304,24 @@ describe("permissions on Actors that change while others have the Group", () => 
   for (const name of ["actor_start", "actor_stop", "actor_restart"] as const) {
     it(`hold when ${name} gets its turn`, async () => {
       const setting = await team();
-      const { group_id, group } = setting;
-      const actor_id = "ann";
+      const { group_id: groupId, group } = setting;
+      const actorId = "ann";
       const who = name === "actor_start" ? "lead" : "ann";
       const release = await group.permit.acquireWrite();
-      const late = setting.call(name, { group_id, actor_id }, asActor(group, who));
+      const late = setting.call(name, { group_id: groupId, actor_id: actorId }, asActor(group, who));
       // Both had their turn before, and end now.
       const context = { caller: USER, signal: new AbortController().signal };
-      await setting.handlers.actor_remove!({ group_id, actor_id: who }, context);
-      const add = OPERATIONS.get("actor_add")!.input.parse({ group_id, actor_id: who, enabled: true });
-      const { token_file } = await setting.handlers.actor_add!(add as InputOf<"actor_add">, context);
-      const token = tokenOf(token_file);
+      await setting.handlers.actor_remove!({ group_id: groupId, actor_id: who }, context);
+      const add = OPERATIONS.get("actor_add")!.input.parse({
+        group_id: groupId,
+        actor_id: who,
+        enabled: true,
+      });
+      const { token_file: tokenFile } = await setting.handlers.actor_add!(
+        add as InputOf<"actor_add">,
+        context,
+      );
+      const token = tokenOf(tokenFile);
       release();
       await assert.rejects(late, code("permission_denied"));
       assert.equal(setting.launchTokens.verify(token)?.actor_id, who);
@@ -366,11 +389,11 @@ describe("launch tokens", () => {
     const who = { group_id: setting.group_id, actor_id: "ann" };
     const old = tokenOf(setting.group.paths.tokenFile("ann"));
     const ended: string[] = [];
-    setting.launchTokens.onRevoked(({ actor_id }) => ended.push(actor_id));
-    const { token_file } = await setting.call("actor_restart", who, asActor(setting.group, "ann"));
+    setting.launchTokens.onRevoked(({ actor_id: actorId }) => ended.push(actorId));
+    const { token_file: tokenFile } = await setting.call("actor_restart", who, asActor(setting.group, "ann"));
     assert.deepEqual(ended, ["ann"]);
     assert.equal(setting.launchTokens.verify(old), null);
-    assert.equal(setting.launchTokens.verify(tokenOf(token_file))?.actor_id, "ann");
+    assert.equal(setting.launchTokens.verify(tokenOf(tokenFile))?.actor_id, "ann");
     await setting.close();
   });
 

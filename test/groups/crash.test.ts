@@ -82,9 +82,9 @@ const story: Story<Witness> = {
     const { registry, launchTokens } = setting;
     if (!(await went(() => registry.create({ title: "one", topic: "", by: "user" })))) return;
     const group = registry.list()[0]!;
-    const { group_id } = group;
+    const { group_id: groupId } = group;
     Object.assign(witness, {
-      group_id,
+      group_id: groupId,
       title: ["one"],
       generation: group.record.generation,
       events: ["group.create"],
@@ -110,13 +110,13 @@ const story: Story<Witness> = {
 
     witness.events = null;
     witness.generation = null;
-    if (await went(() => registry.reset(group_id, group_id, "user"))) {
+    if (await went(() => registry.reset(groupId, groupId, "user"))) {
       witness.events = ["group.reset"];
-      witness.generation = registry.get(group_id).record.generation;
+      witness.generation = registry.get(groupId).record.generation;
     }
 
     witness.fate = "unsure";
-    if (await went(() => registry.delete(group_id, group_id))) witness.fate = "gone";
+    if (await went(() => registry.delete(groupId, groupId))) witness.fate = "gone";
     await registry.close();
   },
 

@@ -26,7 +26,7 @@ describe("Group operations", () => {
   after(removeTemporaryDirectories);
 
   it("make and show a Group", async () => {
-    const { call, group, group_id, close } = await setting();
+    const { call, group, group_id: groupId, close } = await setting();
     assert.equal(group.title, "Team");
     assert.deepEqual(group.settings, {
       default_send_to: "foreman",
@@ -35,7 +35,7 @@ describe("Group operations", () => {
       reply_notice_after_seconds: 900,
       start_actors: false,
     });
-    const shown = await call("group_show", { group_id });
+    const shown = await call("group_show", { group_id: groupId });
     const { summary, ...rest } = shown;
     assert.deepEqual(rest, group);
     assert.deepEqual([summary.title, summary.actors, summary.unread], ["Team", 0, 0]);
@@ -44,69 +44,69 @@ describe("Group operations", () => {
   });
 
   it("list what the caller may see, most recently active first", async () => {
-    const { call, group_id, registry, close } = await setting();
+    const { call, group_id: groupId, registry, close } = await setting();
     const other = (await call("group_create", { title: "Other" })).group_id;
-    await call("actor_add", { group_id, actor_id: "ann" });
+    await call("actor_add", { group_id: groupId, actor_id: "ann" });
     const ids = async (caller?: Caller) =>
       (await call("group_list", {}, caller)).groups.map((group) => group.group_id);
-    assert.deepEqual(await ids(), [group_id, other]);
+    assert.deepEqual(await ids(), [groupId, other]);
     await call("group_update", { group_id: other, topic: "New" });
-    assert.deepEqual(await ids(), [other, group_id]);
+    assert.deepEqual(await ids(), [other, groupId]);
     const groups = new Set([other]);
     assert.deepEqual(await ids({ kind: "member", by: "user", token_id: "t", groups }), [other]);
     assert.deepEqual(await ids({ kind: "exhibit", by: "exhibit", token_id: "t", groups }), [other]);
-    const ann = asActor(registry.get(group_id), "ann");
-    assert.deepEqual(await ids(ann), [group_id]);
+    const ann = asActor(registry.get(groupId), "ann");
+    assert.deepEqual(await ids(ann), [groupId]);
     await assert.rejects(call("group_show", { group_id: other }, ann), code("group_not_found"));
     await close();
   });
 
   it("hide from the exhibit how Actors are run and where", async () => {
-    const { call, group_id, close } = await setting();
+    const { call, group_id: groupId, close } = await setting();
     const path = temporaryDirectory();
-    await call("attach", { group_id, path });
-    await call("actor_add", { group_id, actor_id: "ann", env: { A: "inner" }, command: ["inner"] });
-    await call("actor_secrets", { group_id, actor_id: "ann", set: { INNER: "x" } });
-    const groups = new Set([group_id]);
+    await call("attach", { group_id: groupId, path });
+    await call("actor_add", { group_id: groupId, actor_id: "ann", env: { A: "inner" }, command: ["inner"] });
+    await call("actor_secrets", { group_id: groupId, actor_id: "ann", set: { INNER: "x" } });
+    const groups = new Set([groupId]);
     const exhibit: Caller = { kind: "exhibit", by: "exhibit", token_id: "t", groups };
     const answers = JSON.stringify([
-      await call("group_show", { group_id }, exhibit),
-      await call("actor_list", { group_id }, exhibit),
+      await call("group_show", { group_id: groupId }, exhibit),
+      await call("actor_list", { group_id: groupId }, exhibit),
     ]);
     assert.ok(!/inner/i.test(answers) && !answers.includes(path));
     await close();
   });
 
   it("change what is named and nothing else", async () => {
-    const { call, group_id, registry, close } = await setting();
-    const before = registry.get(group_id).record;
+    const { call, group_id: groupId, registry, close } = await setting();
+    const before = registry.get(groupId).record;
     const group = await call("group_update", {
-      group_id,
+      group_id: groupId,
       title: "New",
       settings: { min_interval_seconds: 5 },
     });
     assert.equal(group.title, "New");
     assert.equal(group.topic, before.topic);
     assert.deepEqual(group.settings, { ...before.settings, min_interval_seconds: 5 });
-    const after = registry.get(group_id).record;
-    await call("group_update", { group_id, title: "New", settings: {} });
-    assert.equal(registry.get(group_id).record, after);
+    const after = registry.get(groupId).record;
+    await call("group_update", { group_id: groupId, title: "New", settings: {} });
+    assert.equal(registry.get(groupId).record, after);
     await assert.rejects(
-      call("group_update", { group_id, active_scope_key: "s_000000000000" }),
+      call("group_update", { group_id: groupId, active_scope_key: "s_000000000000" }),
       code("scope_not_attached"),
     );
     await close();
   });
 
   it("set the state, once", async () => {
-    const { call, group_id, registry, close } = await setting();
-    const { ledger } = registry.get(group_id);
-    assert.equal((await call("group_stop", { group_id })).state, "stopped");
-    assert.equal((await call("group_set_state", { group_id, state: "paused" })).state, "paused");
+    const { call, group_id: groupId, registry, close } = await setting();
+    const { ledger } = registry.get(groupId);
+    assert.equal((await call("group_stop", { group_id: groupId })).state, "stopped");
+    assert.equal((await call("group_set_state", { group_id: groupId, state: "paused" })).state, "paused");
     const { count } = ledger;
-    await call("group_set_state", { group_id, state: "paused" });
+    await call("group_set_state", { group_id: groupId, state: "paused" });
     assert.equal(ledger.count, count);
-    assert.equal((await call("group_start", { group_id })).state, "active");
+    assert.equal((await call("group_start", { group_id: groupId })).state, "active");
     assert.deepEqual(ledger.read(count).data, { state: "active" });
     await close();
   });
@@ -139,20 +139,20 @@ describe("attach", () => {
   });
 
   it("binds to the Group that is named, whichever has the project already", async () => {
-    const { call, group_id, registry, close } = await setting();
+    const { call, group_id: groupId, registry, close } = await setting();
     const path = temporaryDirectory();
     const first = await call("attach", { path });
-    const second = await call("attach", { path, group_id });
-    assert.deepEqual(second, { group_id, scope_key: first.scope_key, created: false });
-    const other = await call("attach", { path: temporaryDirectory(), group_id });
-    const { record } = registry.get(group_id);
+    const second = await call("attach", { path, group_id: groupId });
+    assert.deepEqual(second, { group_id: groupId, scope_key: first.scope_key, created: false });
+    const other = await call("attach", { path: temporaryDirectory(), group_id: groupId });
+    const { record } = registry.get(groupId);
     assert.deepEqual(
-      record.scopes.map(({ scope_key }) => scope_key),
+      record.scopes.map(({ scope_key: scopeKey }) => scopeKey),
       [second.scope_key, other.scope_key],
     );
     assert.equal(record.active_scope_key, second.scope_key);
-    await call("group_update", { group_id, active_scope_key: other.scope_key });
-    assert.equal(registry.get(group_id).record.active_scope_key, other.scope_key);
+    await call("group_update", { group_id: groupId, active_scope_key: other.scope_key });
+    assert.equal(registry.get(groupId).record.active_scope_key, other.scope_key);
     await close();
   });
 
@@ -175,17 +175,20 @@ describe("attach", () => {
   });
 
   it("refuses what is no project and more than a Group may have", async () => {
-    const { call, group_id, root, close } = await setting();
+    const { call, group_id: groupId, root, close } = await setting();
     for (const path of ["relative", join(root, "none"), root, join(root, "groups")]) {
       await assert.rejects(call("attach", { path }), code("invalid_project_root"), path);
     }
     const parent = temporaryDirectory();
     for (let at = 0; at < LIMITS.group.scopes; at += 1) {
       mkdirSync(join(parent, String(at)));
-      await call("attach", { group_id, path: join(parent, String(at)) });
+      await call("attach", { group_id: groupId, path: join(parent, String(at)) });
     }
     mkdirSync(join(parent, "more"));
-    await assert.rejects(call("attach", { group_id, path: join(parent, "more") }), code("limit_reached"));
+    await assert.rejects(
+      call("attach", { group_id: groupId, path: join(parent, "more") }),
+      code("limit_reached"),
+    );
     await close();
   });
 });
@@ -194,13 +197,13 @@ describe("access tokens", () => {
   after(removeTemporaryDirectories);
 
   it("are shown once; only the digest is kept", async () => {
-    const { call, group_id, accessTokens, paths, close } = await setting();
+    const { call, group_id: groupId, accessTokens, paths, close } = await setting();
     const administrator = await call("access_token_create", { name: "Laptop" });
-    const restricted = await call("access_token_create", { groups: [group_id, group_id] });
-    const exhibit = await call("access_token_create", { groups: [group_id], exhibit: true });
+    const restricted = await call("access_token_create", { groups: [groupId, groupId] });
+    const exhibit = await call("access_token_create", { groups: [groupId], exhibit: true });
     assert.match(administrator.token, /^svc_[A-Za-z0-9_-]{43}$/);
     assert.equal(accessTokens.verify(administrator.token)?.kind, "administrator");
-    assert.deepEqual(accessTokens.verify(restricted.token)?.groups, [group_id]);
+    assert.deepEqual(accessTokens.verify(restricted.token)?.groups, [groupId]);
     assert.equal(accessTokens.verify(exhibit.token)?.kind, "exhibit");
     const stored = readFileSync(paths.settings, "utf8");
     const listed = JSON.stringify(await call("access_token_list", {}));
@@ -229,7 +232,7 @@ describe("access tokens", () => {
     const { call, accessTokens, root, close } = await setting();
     const { id, token } = await call("access_token_create", {});
     const told: string[] = [];
-    accessTokens.onRevoked((token_id) => told.push(token_id));
+    accessTokens.onRevoked((tokenId) => told.push(tokenId));
     assert.equal(accessTokens.find(id)?.id, id);
     await call("access_token_revoke", { token_id: id });
     assert.deepEqual(told, [id]);
@@ -248,18 +251,18 @@ describe("access tokens", () => {
     const written = settings.value;
     for (let use = 0; use < 100; use += 1) accessTokens.verify(token);
     assert.equal(settings.value, written, "a use was written at once");
-    const { last_used_at } = accessTokens.find(id)!;
-    assert.ok(last_used_at !== null);
+    const { last_used_at: lastUsedAt } = accessTokens.find(id)!;
+    assert.ok(lastUsedAt !== null);
     assert.deepEqual([clock.timers, clock.foregroundTimers], [1, 0]);
     clock.advanceToTimer();
     await settings.update((value) => value);
-    assert.equal(settings.value.access_tokens[0]?.last_used_at, last_used_at);
+    assert.equal(settings.value.access_tokens[0]?.last_used_at, lastUsedAt);
     // Sessions of browsers use it by its id.
     accessTokens.use(id);
     await accessTokens.close();
     await close();
     const again = await openGroups(root);
-    assert.ok(again.accessTokens.find(id)!.last_used_at! > last_used_at);
+    assert.ok(again.accessTokens.find(id)!.last_used_at! > lastUsedAt);
     await again.close();
   });
 

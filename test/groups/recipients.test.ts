@@ -7,7 +7,7 @@ import { DEFAULT_GROUP_SETTINGS, type StoredActor, type StoredGroup } from "../.
 import { verifies } from "../requirements.ts";
 import { storedActor } from "./setting.ts";
 
-function groupOf(actors: StoredActor[], default_send_to: "foreman" | "broadcast" = "foreman"): StoredGroup {
+function groupOf(actors: StoredActor[], defaultSendTo: "foreman" | "broadcast" = "foreman"): StoredGroup {
   return {
     v: 1,
     group_id: "g_0123456789ab",
@@ -20,7 +20,7 @@ function groupOf(actors: StoredActor[], default_send_to: "foreman" | "broadcast"
     active_scope_key: null,
     scopes: [],
     actors,
-    settings: { ...DEFAULT_GROUP_SETTINGS, default_send_to },
+    settings: { ...DEFAULT_GROUP_SETTINGS, default_send_to: defaultSendTo },
   };
 }
 
@@ -32,8 +32,8 @@ const team = groupOf([
 ]);
 const user: Sender = { kind: "user" };
 
-function actor(actor_id: string): Sender {
-  return { kind: "actor", actor_id };
+function actor(actorId: string): Sender {
+  return { kind: "actor", actor_id: actorId };
 }
 
 function to(group: StoredGroup, recipients: string[], change: Partial<RecipientRequest> = {}): string[] {
@@ -85,8 +85,12 @@ describe("recipients", () => {
 
   it("carry the generations of that moment, so that a later Actor under an old id isn't meant", () => {
     verifies("MSG-053", "MSG-055");
-    const { to_generations } = resolveRecipients(team, { to: ["@peers"], mode: "send", sender: user });
-    assert.deepEqual(to_generations, { ann: "generation of ann", bob: "generation of bob" });
+    const { to_generations: toGenerations } = resolveRecipients(team, {
+      to: ["@peers"],
+      mode: "send",
+      sender: user,
+    });
+    assert.deepEqual(toGenerations, { ann: "generation of ann", bob: "generation of bob" });
   });
 
   it("match titles without regard to case, blanks around and composition, unless two share one", () => {

@@ -22,12 +22,12 @@ describe("GroupRegistry: what goes", () => {
 
   it("wants the id as confirmation before it destroys anything", async () => {
     const registry = await openRegistry(emptyHome());
-    const { group_id } = await registry.create(seed);
-    for (const confirm of ["", "yes", group_id.toUpperCase()]) {
-      await assert.rejects(registry.delete(group_id, confirm), code("confirmation_required"));
-      await assert.rejects(registry.reset(group_id, confirm, "user"), code("confirmation_required"));
+    const { group_id: groupId } = await registry.create(seed);
+    for (const confirm of ["", "yes", groupId.toUpperCase()]) {
+      await assert.rejects(registry.delete(groupId, confirm), code("confirmation_required"));
+      await assert.rejects(registry.reset(groupId, confirm, "user"), code("confirmation_required"));
     }
-    assert.equal(registry.get(group_id).ledger.count, 1);
+    assert.equal(registry.get(groupId).ledger.count, 1);
     await registry.close();
   });
 
@@ -35,13 +35,13 @@ describe("GroupRegistry: what goes", () => {
     const root = emptyHome();
     const registry = await openRegistry(root);
     const group = await registry.create(seed);
-    const { group_id } = group;
+    const { group_id: groupId } = group;
     const order: string[] = [];
     registry.onChange(({ what }) => order.push(what));
     const release = await group.permit.acquireRead();
-    const deleted = registry.delete(group_id, group_id).then(() => order.push("deleted"));
+    const deleted = registry.delete(groupId, groupId).then(() => order.push("deleted"));
     const waiting = group.permit.acquireRead();
-    const second = registry.delete(group_id, group_id);
+    const second = registry.delete(groupId, groupId);
     await group.ledger.append(sample);
     order.push("released");
     release();
@@ -49,7 +49,7 @@ describe("GroupRegistry: what goes", () => {
     await assert.rejects(waiting, code("group_not_found"));
     await assert.rejects(second, code("group_not_found"));
     assert.deepEqual(order, ["released", "removed", "deleted"]);
-    assert.throws(() => registry.get(group_id), code("group_not_found"));
+    assert.throws(() => registry.get(groupId), code("group_not_found"));
     assert.deepEqual(readdirSync(homePaths(root).groups), []);
     await registry.close();
   });
@@ -57,10 +57,10 @@ describe("GroupRegistry: what goes", () => {
   it("resets history and files under a fresh generation; Actors, tokens and settings stay", async () => {
     const root = emptyHome();
     const { registry, launchTokens, call, close } = await openGroups(root);
-    const { group_id } = await call("group_create", { title: "Team" });
-    const { token_file } = await call("actor_add", { group_id, actor_id: "ann" });
-    await call("actor_secrets", { group_id, actor_id: "ann", set: { KEY: "value" } });
-    const old = registry.get(group_id);
+    const { group_id: groupId } = await call("group_create", { title: "Team" });
+    const { token_file: tokenFile } = await call("actor_add", { group_id: groupId, actor_id: "ann" });
+    await call("actor_secrets", { group_id: groupId, actor_id: "ann", set: { KEY: "value" } });
+    const old = registry.get(groupId);
     const before = old.record;
     for (const name of ["blobs", "cursors", "drafts"]) {
       mkdirSync(join(old.paths.root, name));
@@ -69,9 +69,9 @@ describe("GroupRegistry: what goes", () => {
     const changes: string[] = [];
     const revoked: string[] = [];
     registry.onChange(({ what }) => changes.push(what));
-    launchTokens.onRevoked(({ actor_id }) => revoked.push(actor_id));
-    const group = await call("group_reset", { group_id, confirm: group_id });
-    const fresh = registry.get(group_id);
+    launchTokens.onRevoked(({ actor_id: actorId }) => revoked.push(actorId));
+    const group = await call("group_reset", { group_id: groupId, confirm: groupId });
+    const fresh = registry.get(groupId);
     assert.notEqual(fresh, old);
     assert.notEqual(group.generation, before.generation);
     assert.deepEqual(fresh.record.actors, before.actors);
@@ -81,7 +81,7 @@ describe("GroupRegistry: what goes", () => {
     assert.deepEqual(revoked, ["ann"]);
     assert.equal(fresh.ledger.count, 1);
     assert.equal(fresh.ledger.read(0).kind, "group.reset");
-    const { token } = JSON.parse(readFileSync(token_file, "utf8"));
+    const { token } = JSON.parse(readFileSync(tokenFile, "utf8"));
     assert.equal(launchTokens.verify(token)?.actor_id, "ann");
     for (const name of ["blobs", "cursors", "drafts", "reset.json"]) {
       assert.ok(!existsSync(join(fresh.paths.root, name)), name);
@@ -96,8 +96,8 @@ describe("GroupRegistry: what goes", () => {
     const group = await registry.create({
       ...seed,
       record: { state: "stopped", actors: [storedActor("ann")] },
-      async prepare(group_id, paths) {
-        assert.throws(() => registry.get(group_id), code("group_not_found"));
+      async prepare(groupId, paths) {
+        assert.throws(() => registry.get(groupId), code("group_not_found"));
         mkdirSync(paths.blobs);
         writeFileSync(join(paths.blobs, "x"), "x");
       },
@@ -117,16 +117,16 @@ describe("GroupRegistry: what goes", () => {
     const root = emptyHome();
     const files = new RealFiles();
     const registry = await openRegistry(root, () => [], files);
-    const { group_id } = await registry.create(seed);
+    const { group_id: groupId } = await registry.create(seed);
     const works = files.syncDir.bind(files);
     files.syncDir = (_path, done) => setImmediate(done, Object.assign(new Error("I/O"), { code: "EIO" }));
-    await assert.rejects(registry.delete(group_id, group_id), code("storage_failed"));
+    await assert.rejects(registry.delete(groupId, groupId), code("storage_failed"));
     files.syncDir = works;
     assert.deepEqual([registry.list(), registry.unavailable()], [[], []]);
-    assert.throws(() => registry.get(group_id), code("group_not_found"));
+    assert.throws(() => registry.get(groupId), code("group_not_found"));
     await registry.close();
     const again = await openRegistry(root);
-    assert.equal(again.knows(group_id), false);
+    assert.equal(again.knows(groupId), false);
     assert.deepEqual(readdirSync(homePaths(root).groups), []);
     await again.close();
   });
@@ -138,13 +138,13 @@ describe("GroupRegistry: what goes", () => {
     const registry = await openRegistry(root, () => [], files);
     const works = files.syncDir.bind(files);
     const doomed = async (): Promise<string> => {
-      const { group_id } = await registry.create(seed);
+      const { group_id: groupId } = await registry.create(seed);
       files.syncDir = (_path, done) => setImmediate(done, Object.assign(new Error("I/O"), { code: "EIO" }));
-      await assert.rejects(registry.delete(group_id, group_id), code("storage_failed"));
-      await assert.rejects(registry.delete(group_id, group_id), code("storage_failed"));
+      await assert.rejects(registry.delete(groupId, groupId), code("storage_failed"));
+      await assert.rejects(registry.delete(groupId, groupId), code("storage_failed"));
       files.syncDir = works;
       assert.equal(readdirSync(groups).length, 1);
-      return group_id;
+      return groupId;
     };
     const first = await doomed();
     await assert.rejects(registry.delete(first, "g_000000000000"), code("confirmation_required"));
@@ -152,9 +152,9 @@ describe("GroupRegistry: what goes", () => {
     assert.deepEqual(readdirSync(groups), []);
     await assert.rejects(registry.delete(first, first), code("group_not_found"));
     await doomed();
-    const { group_id } = await registry.create(seed);
+    const { group_id: groupId } = await registry.create(seed);
     while (readdirSync(groups).length > 1) await new Promise((resolve) => setImmediate(resolve));
-    assert.deepEqual(readdirSync(groups), [group_id]);
+    assert.deepEqual(readdirSync(groups), [groupId]);
     await registry.close();
   });
 
@@ -163,23 +163,23 @@ describe("GroupRegistry: what goes", () => {
     const files = new RealFiles();
     const registry = await openRegistry(emptyHome(), () => [], files);
     const gone: string[] = [];
-    registry.onGone((group_id) => {
-      gone.push(group_id);
+    registry.onGone((groupId) => {
+      gone.push(groupId);
       return Promise.reject(new Error("the Group is gone either way"));
     });
-    const { group_id } = await registry.create(seed);
+    const { group_id: groupId } = await registry.create(seed);
     const works = files.rename.bind(files);
     files.rename = () => {
       throw Object.assign(new Error("I/O"), { code: "EIO" });
     };
-    await assert.rejects(registry.delete(group_id, group_id), code("storage_failed"));
+    await assert.rejects(registry.delete(groupId, groupId), code("storage_failed"));
     files.rename = works;
-    assert.ok(registry.find(group_id));
+    assert.ok(registry.find(groupId));
     assert.deepEqual(gone, []);
-    await registry.reset(group_id, group_id, "user");
-    assert.deepEqual(gone, [group_id]);
-    await registry.delete(group_id, group_id);
-    assert.deepEqual(gone, [group_id, group_id]);
+    await registry.reset(groupId, groupId, "user");
+    assert.deepEqual(gone, [groupId]);
+    await registry.delete(groupId, groupId);
+    assert.deepEqual(gone, [groupId, groupId]);
     await registry.close();
   });
 
@@ -208,7 +208,7 @@ describe("GroupRegistry: what goes", () => {
 
   it("gives way to others while it removes a Group with many files", async () => {
     const registry = await openRegistry(emptyHome());
-    const { group_id, paths } = await registry.create(seed);
+    const { group_id: groupId, paths } = await registry.create(seed);
     mkdirSync(paths.blobs);
     for (let made = 0; made < 2000; made += 1) writeFileSync(join(paths.blobs, String(made)), "");
     let turns = 0;
@@ -218,7 +218,7 @@ describe("GroupRegistry: what goes", () => {
       if (!isOver) setImmediate(count);
     };
     count();
-    await registry.delete(group_id, group_id);
+    await registry.delete(groupId, groupId);
     isOver = true;
     assert.ok(turns > 2000 / 100, `${turns} turns`);
     assert.ok(!existsSync(paths.root));

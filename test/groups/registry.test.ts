@@ -55,7 +55,7 @@ describe("GroupRegistry", () => {
     verifies("MSG-018", "MSG-021");
     const root = emptyHome();
     const registry = await openRegistry(root);
-    const { group_id, paths } = await registry.create(seed);
+    const { group_id: groupId, paths } = await registry.create(seed);
     await registry.close();
     const stored = JSON.parse(readFileSync(paths.document, "utf8"));
     delete stored.generation;
@@ -64,7 +64,7 @@ describe("GroupRegistry", () => {
     writeFileSync(paths.document, JSON.stringify(stored));
     for (let round = 0; round < 2; round += 1) {
       const again = await openRegistry(root);
-      const group = again.get(group_id);
+      const group = again.get(groupId);
       assert.equal(group.record.generation, `legacy:${stored.created_at}`);
       assert.equal(group.actor("old").generation, "legacy:2020-01-01T00:00:00.000Z");
       await group.update((record) => ({ ...record, topic: `round ${round}` }), {
@@ -95,13 +95,13 @@ describe("GroupRegistry", () => {
     writeFileSync(join(homePaths(root).groups, "notes.txt"), "");
     const again = await openRegistry(root);
     assert.deepEqual(
-      again.list().map(({ group_id }) => group_id),
+      again.list().map(({ group_id: groupId }) => groupId),
       [good.group_id],
     );
     assert.deepEqual(
       again
         .unavailable()
-        .map(({ group_id }) => group_id)
+        .map(({ group_id: groupId }) => groupId)
         .sort(),
       [alien.group_id, corrupt.group_id, "g_000000000000", linked.group_id, newer.group_id].sort(),
     );
@@ -118,7 +118,7 @@ describe("GroupRegistry", () => {
   it("tries again what a failure of the disk kept from opening, until it opens", async () => {
     const root = emptyHome();
     const registry = await openRegistry(root);
-    const { group_id } = await registry.create(seed);
+    const { group_id: groupId } = await registry.create(seed);
     await registry.close();
     const files = new FaultyFiles();
     files.fail = fullDisk;
@@ -126,25 +126,28 @@ describe("GroupRegistry", () => {
     const again = await openRegistry(root, () => [], files, clock);
     const changes: GroupChange[] = [];
     again.onChange((change) => changes.push(change));
-    assert.throws(() => again.get(group_id), code("group_unavailable"));
+    assert.throws(() => again.get(groupId), code("group_unavailable"));
     const pass = async (): Promise<void> => {
       assert.equal(clock.foregroundTimers, 0);
       assert.ok(clock.advanceToTimer());
-      while (again.knows(group_id) && again.find(group_id) === undefined && clock.timers === 0)
+      while (again.knows(groupId) && again.find(groupId) === undefined && clock.timers === 0)
         await new Promise((resolve) => setImmediate(resolve));
     };
     await pass();
-    assert.throws(() => again.get(group_id), code("group_unavailable"));
+    assert.throws(() => again.get(groupId), code("group_unavailable"));
     assert.deepEqual(changes, []);
     files.fail = () => null;
     await pass();
-    assert.equal(again.get(group_id).group_id, group_id);
-    assert.deepEqual([changes, again.unavailable(), clock.timers], [[{ group_id, what: "created" }], [], 0]);
+    assert.equal(again.get(groupId).group_id, groupId);
+    assert.deepEqual(
+      [changes, again.unavailable(), clock.timers],
+      [[{ group_id: groupId, what: "created" }], [], 0],
+    );
     files.fail = fullDisk;
-    await assert.rejects(again.reset(group_id, group_id, "user"));
+    await assert.rejects(again.reset(groupId, groupId, "user"));
     files.fail = () => null;
-    if (again.find(group_id) === undefined) await pass();
-    assert.ok(again.get(group_id), "a reset that met a full disk leaves a Group that opens");
+    if (again.find(groupId) === undefined) await pass();
+    assert.ok(again.get(groupId), "a reset that met a full disk leaves a Group that opens");
     await again.close();
   });
 
@@ -195,8 +198,8 @@ describe("GroupRegistry", () => {
       return [projection];
     };
     const registry = await openRegistry(root, projections);
-    const { group_id } = await registry.create(seed);
-    await registry.reset(group_id, group_id, "user");
+    const { group_id: groupId } = await registry.create(seed);
+    await registry.reset(groupId, groupId, "user");
     await registry.close();
     const again = await openRegistry(root, projections);
     assert.deepEqual(seen, [["group.create"], ["group.reset"], ["group.reset"]]);

@@ -27,14 +27,21 @@ import {
   USER,
 } from "../support/services.ts";
 
-export function asActor(group: OpenGroup, actor_id: string): Caller {
-  const { generation } = group.actor(actor_id);
-  return { kind: "actor", by: actor_id, group_id: group.group_id, actor_id, generation, session: null };
+export function asActor(group: OpenGroup, actorId: string): Caller {
+  const { generation } = group.actor(actorId);
+  return {
+    kind: "actor",
+    by: actorId,
+    group_id: group.group_id,
+    actor_id: actorId,
+    generation,
+    session: null,
+  };
 }
 
 export async function openRegistry(
   root: string,
-  projections: (group_id: string) => Projection[] = () => [],
+  projections: (groupId: string) => Projection[] = () => [],
   files: Files = new RealFiles(),
   clock: Clock = new ManualClock({ tick: 1 }),
 ) {
@@ -77,7 +84,7 @@ export async function openGroups(root: string) {
         ...NO_PROCESSES,
         ...NO_PEERS,
         credentials({ access }) {
-          access.accessTokens.onRevoked((token_id) => void revoked.add(token_id));
+          access.accessTokens.onRevoked((tokenId) => void revoked.add(tokenId));
           return {
             part: {
               lapsed: (caller) =>

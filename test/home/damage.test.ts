@@ -49,20 +49,20 @@ const DAMAGES: readonly (readonly [name: string, change: (bytes: Buffer) => Buff
 
 describe("A Home with a damaged document", () => {
   let original: string;
-  let group_id: string;
+  let groupId: string;
   let runDaemon: typeof import("../../daemon/assembly/daemon.ts").runDaemon;
 
   before(async () => {
     ({ runDaemon } = await import("../../daemon/assembly/daemon.ts"));
     original = mkdtempSync(join(tmpdir(), "svc-whole-"));
     await withDaemon(original, async (client, daemon) => {
-      ({ group_id } = await client.result("group_create", { title: "whole" }));
-      await client.result("actor_add", { group_id, actor_id: "dev" });
-      await client.result("actor_secrets", { group_id, actor_id: "dev", set: { KEY: "v" } });
-      await client.result("send", { group_id, to: ["dev"], text: "one" });
-      await client.result("ledger_compact", { group_id });
-      await client.result("send", { group_id, to: ["dev"], text: "two", message_mode: "mail" });
-      await client.result("draft_put", { group_id, draft: { text: "unfinished" } });
+      ({ group_id: groupId } = await client.result("group_create", { title: "whole" }));
+      await client.result("actor_add", { group_id: groupId, actor_id: "dev" });
+      await client.result("actor_secrets", { group_id: groupId, actor_id: "dev", set: { KEY: "v" } });
+      await client.result("send", { group_id: groupId, to: ["dev"], text: "one" });
+      await client.result("ledger_compact", { group_id: groupId });
+      await client.result("send", { group_id: groupId, to: ["dev"], text: "two", message_mode: "mail" });
+      await client.result("draft_put", { group_id: groupId, draft: { text: "unfinished" } });
       const { url } = await client.result("login_link_create", {});
       const code = new URLSearchParams(new URL(url).hash.slice(1)).get("login") ?? "";
       const origin = daemon.webOrigin!;

@@ -40,10 +40,10 @@ for (const format of readdirSync(HOMES).filter((name) => /^\d+$/.test(name))) {
     it("opens with its identity, Groups, Actors, history and tokens, and goes on", async () => {
       verifies("ID-005", "ID-007", "ID-008", "ID-016", "ID-018");
       const { root, expected } = copyOf(format);
-      const { group_id } = expected;
+      const { group_id: groupId } = expected;
       const paths = homePaths(root);
       const identity = readFileSync(paths.identity);
-      const { token } = JSON.parse(readFileSync(paths.group(group_id).tokenFile("ann"), "utf8")) as {
+      const { token } = JSON.parse(readFileSync(paths.group(groupId).tokenFile("ann"), "utf8")) as {
         token: string;
       };
       const daemon = await runDaemon({ home: root, host: "127.0.0.1", port: 0 });
@@ -51,29 +51,29 @@ for (const format of readdirSync(HOMES).filter((name) => /^\d+$/.test(name))) {
       const ann = new DaemonClient(root, token);
       try {
         assert.equal((await user.result("daemon_status", {})).instance_id, expected.instance_id);
-        const { events } = await user.result("ledger_tail", { group_id, limit: 200 });
+        const { events } = await user.result("ledger_tail", { group_id: groupId, limit: 200 });
         // Notices that have become due since may follow.
         assert.deepEqual(events.slice(0, expected.events.length), expected.events);
-        const { actors } = await user.result("actor_list", { group_id });
+        const { actors } = await user.result("actor_list", { group_id: groupId });
         assert.deepEqual(
-          actors.map(({ id, role, private_env }) => [id, role, private_env]),
+          actors.map(({ id, role, private_env: privateEnv }) => [id, role, privateEnv]),
           [
             ["lead", "foreman", []],
             ["ann", "peer", ["SERVICE_KEY"]],
           ],
         );
-        assert.equal((await ann.result("inbox_peek", { group_id })).unread, expected.unread_of_ann);
-        const { client_id, event_id } = expected.question;
+        assert.equal((await ann.result("inbox_peek", { group_id: groupId })).unread, expected.unread_of_ann);
+        const { client_id: clientId, event_id: eventId } = expected.question;
         const again = await user.result("send", {
-          group_id,
+          group_id: groupId,
           text: "What is left to do?",
           to: ["lead"],
           message_mode: "request_reply",
-          client_id,
+          client_id: clientId,
         });
-        assert.deepEqual([again.duplicate, again.event.id], [true, event_id]);
-        await ann.result("send", { group_id, text: "Still here", to: ["user"] });
-        const problems = await user.result("ledger_verify", { group_id });
+        assert.deepEqual([again.duplicate, again.event.id], [true, eventId]);
+        await ann.result("send", { group_id: groupId, text: "Still here", to: ["user"] });
+        const problems = await user.result("ledger_verify", { group_id: groupId });
         assert.deepEqual(problems.problems, []);
       } finally {
         user.close();

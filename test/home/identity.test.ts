@@ -45,8 +45,12 @@ function written(text: string | Uint8Array): string {
   return path;
 }
 
-function yamlOfVector({ private_key, public_key, peer_id }: (typeof VECTORS)[number]): string {
-  return yamlOf({ private_key, public_key, peer_id });
+function yamlOfVector({
+  private_key: privateKey,
+  public_key: publicKey,
+  peer_id: peerId,
+}: (typeof VECTORS)[number]): string {
+  return yamlOf({ private_key: privateKey, public_key: publicKey, peer_id: peerId });
 }
 
 function corrupt(error: unknown): boolean {
@@ -71,9 +75,9 @@ describe("InstanceIdentity", () => {
   });
 
   it("reads quoted values and ignores members that other versions may have", () => {
-    const { private_key, public_key, peer_id } = first;
-    const text = `# key\npeer_id: "${peer_id}"\nprivate_key: '${private_key}'\npublic_key: ${public_key}\nnote: 1\n`;
-    assert.equal(InstanceIdentity.read(files, written(text))?.instance_id, peer_id);
+    const { private_key: privateKey, public_key: publicKey, peer_id: peerId } = first;
+    const text = `# key\npeer_id: "${peerId}"\nprivate_key: '${privateKey}'\npublic_key: ${publicKey}\nnote: 1\n`;
+    assert.equal(InstanceIdentity.read(files, written(text))?.instance_id, peerId);
   });
 
   it("makes a missing key once, as a YAML mapping of three strings with mode 0600", async () => {
@@ -211,7 +215,7 @@ describe("InstanceIdentity", () => {
 
 describe("checkPublicKey", () => {
   it("takes honest keys and refuses those of small order, not canonical or not on the curve", () => {
-    for (const { public_key } of VECTORS) checkPublicKey(Buffer.from(public_key, "base64"));
+    for (const { public_key: publicKey } of VECTORS) checkPublicKey(Buffer.from(publicKey, "base64"));
     const refused = [
       // Small order: 0, 1, -1 and two of order 8.
       "0000000000000000000000000000000000000000000000000000000000000000",

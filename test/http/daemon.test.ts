@@ -242,9 +242,12 @@ describe("the daemon as a whole", () => {
   });
 
   it("takes nothing from a launch token that was replaced while its call waited for the Group", async () => {
-    const { group_id } = await client.result("group_create", { title: "alone" });
-    const { token_file } = await client.result("actor_add", { group_id, actor_id: "alice" });
-    const { token } = JSON.parse(readFileSync(token_file, "utf8")) as { token: string };
+    const { group_id: groupId } = await client.result("group_create", { title: "alone" });
+    const { token_file: tokenFile } = await client.result("actor_add", {
+      group_id: groupId,
+      actor_id: "alice",
+    });
+    const { token } = JSON.parse(readFileSync(tokenFile, "utf8")) as { token: string };
     const { key } = findEndpoint(home);
     const frame = (operation: string, input: unknown, more = ""): string => {
       const body = JSON.stringify(input);
@@ -254,8 +257,12 @@ describe("the daemon as a whole", () => {
     const socket = connect(daemon.socket);
     // In one piece: the second is read before the first has done anything.
     socket.write(
-      frame("actor_restart", { group_id, actor_id: "alice" }) +
-        frame("send", { group_id, text: "late", to: ["user"] }, `${HEADERS.launchToken}: ${token}\r\n`),
+      frame("actor_restart", { group_id: groupId, actor_id: "alice" }) +
+        frame(
+          "send",
+          { group_id: groupId, text: "late", to: ["user"] },
+          `${HEADERS.launchToken}: ${token}\r\n`,
+        ),
     );
     let text = "";
     for await (const chunk of socket as AsyncIterable<Buffer>) {
@@ -265,7 +272,7 @@ describe("the daemon as a whole", () => {
     const [, restarted, sent] = text.split("HTTP/1.1 ");
     assert.match(restarted!, /^200 /);
     assert.match(sent!, /^401 .*"invalid_launch_token"/s);
-    const { events } = await client.result("ledger_tail", { group_id, kinds: ["chat.message"] });
+    const { events } = await client.result("ledger_tail", { group_id: groupId, kinds: ["chat.message"] });
     assert.deepEqual(events, []);
   });
 
@@ -280,10 +287,10 @@ describe("the daemon as a whole", () => {
     };
     try {
       const group = await client.result("group_create", { title: "alone" });
-      const { group_id } = group;
-      await client.result("actor_add", { group_id, actor_id: "alice" });
-      const { event } = await client.result("send", { group_id, text: "hello", to: ["alice"] });
-      const { events } = await client.result("ledger_tail", { group_id, kinds: ["chat.message"] });
+      const { group_id: groupId } = group;
+      await client.result("actor_add", { group_id: groupId, actor_id: "alice" });
+      const { event } = await client.result("send", { group_id: groupId, text: "hello", to: ["alice"] });
+      const { events } = await client.result("ledger_tail", { group_id: groupId, kinds: ["chat.message"] });
       assert.deepEqual(
         events.map(({ id }) => id),
         [event.id],
@@ -398,10 +405,10 @@ describe("the daemon as a whole", () => {
   });
 
   it("keeps its Web listener's port when Direct was told to use the same one", async () => {
-    const { group_id } = await client.result("group_create", { title: "One port" });
+    const { group_id: groupId } = await client.result("group_create", { title: "One port" });
     const { host, port } = new URL(daemon.webOrigin!);
     const listener = { bind: host, address: host };
-    await client.result("connect_direct_configure", { group_id, listener });
+    await client.result("connect_direct_configure", { group_id: groupId, listener });
     await daemon.stop();
     daemon = await runDaemon({ home, host: "127.0.0.1", port: Number(port) });
     assert.equal(daemon.webOrigin, `http://${host}`);

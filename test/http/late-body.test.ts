@@ -24,7 +24,7 @@ describe("a credential that ends before the body of its request", () => {
   let home: string;
   let daemon: RunningDaemon;
   let client: DaemonClient;
-  let group_id: string;
+  let groupId: string;
   let runDaemon: typeof import("../../daemon/assembly/daemon.ts").runDaemon;
 
   before(async () => {
@@ -34,7 +34,7 @@ describe("a credential that ends before the body of its request", () => {
     home = mkdtempSync(join(tmpdir(), "svc-late-"));
     daemon = await runDaemon({ home, host: "127.0.0.1", port: 0 });
     client = new DaemonClient(home, null);
-    group_id = (await client.result("group_create", { title: "one" })).group_id;
+    groupId = (await client.result("group_create", { title: "one" })).group_id;
   });
   afterEach(async () => {
     client.close();
@@ -85,7 +85,11 @@ describe("a credential that ends before the body of its request", () => {
     };
   };
   const texts = async (): Promise<unknown[]> => {
-    const { events } = await client.result("ledger_tail", { group_id, limit: 200, kinds: ["chat.message"] });
+    const { events } = await client.result("ledger_tail", {
+      group_id: groupId,
+      limit: 200,
+      kinds: ["chat.message"],
+    });
     return events.map(textOf);
   };
   const message = JSON.stringify({ text: "late", to: ["user"] });
@@ -93,14 +97,14 @@ describe("a credential that ends before the body of its request", () => {
   it("over the Web listener: operations, Direct's address, uploads", async () => {
     const { token, id } = await client.result("access_token_create", {});
     const bearer = { authorization: `Bearer ${token}` };
-    const sent = await late(web(`/groups/${group_id}/send`, bearer), message, async () => undefined);
+    const sent = await late(web(`/groups/${groupId}/send`, bearer), message, async () => undefined);
     assert.deepEqual([sent.status, await texts()], [200, ["late"]], "it does while the token lives");
     const before = (await client.result("group_list", {})).groups.length;
     const ways: [string, Record<string, string>, string][] = [
-      [`/groups/${group_id}/send`, {}, message],
+      [`/groups/${groupId}/send`, {}, message],
       ["/groups", {}, JSON.stringify({ title: "two" })],
-      ["/connect/direct", {}, JSON.stringify({ action: "invite", group_id })],
-      [`/groups/${group_id}/uploads?name=x`, { "content-type": "text/plain" }, "content"],
+      ["/connect/direct", {}, JSON.stringify({ action: "invite", group_id: groupId })],
+      [`/groups/${groupId}/uploads?name=x`, { "content-type": "text/plain" }, "content"],
     ];
     const replies = [];
     for (const [path, headers, body] of ways) {
@@ -116,7 +120,7 @@ describe("a credential that ends before the body of its request", () => {
     );
     assert.deepEqual(await texts(), ["late"]);
     assert.equal((await client.result("group_list", {})).groups.length, before);
-    const blobs = join(home, "groups", group_id, "blobs");
+    const blobs = join(home, "groups", groupId, "blobs");
     assert.deepEqual(filesBelow(blobs), []);
     await client.result("access_token_revoke", { token_id: id });
   });
@@ -132,7 +136,7 @@ describe("a credential that ends before the body of its request", () => {
     const cookie = signIn.headers.get("set-cookie")!.split(";")[0]!;
     const { result } = (await signIn.json()) as { result: { csrf_token: string } };
     const headers = { cookie, [HEADERS.csrf]: result.csrf_token };
-    const reply = await late(web(`/groups/${group_id}/send`, headers), message, async () => {
+    const reply = await late(web(`/groups/${groupId}/send`, headers), message, async () => {
       const out = await fetch(`${origin}${API_PREFIX}/web-access/logout`, {
         method: "POST",
         headers: { ...headers, origin },
@@ -144,18 +148,21 @@ describe("a credential that ends before the body of its request", () => {
   });
 
   it("of an Actor, over the local socket and MCP", async () => {
-    const { token_file } = await client.result("actor_add", { group_id, actor_id: "dev" });
+    const { token_file: tokenFile } = await client.result("actor_add", {
+      group_id: groupId,
+      actor_id: "dev",
+    });
     const endpoint = findEndpoint(home);
     const launchToken = (): string =>
-      (JSON.parse(readFileSync(token_file, "utf8")) as { token: string }).token;
-    const renew = () => client.result("actor_restart", { group_id, actor_id: "dev" });
-    const input = JSON.stringify({ group_id, text: "late", to: ["user"] });
+      (JSON.parse(readFileSync(tokenFile, "utf8")) as { token: string }).token;
+    const renew = () => client.result("actor_restart", { group_id: groupId, actor_id: "dev" });
+    const input = JSON.stringify({ group_id: groupId, text: "late", to: ["user"] });
     const local = (path: string): Sent => ({
       socketPath: endpoint.socketPath,
       path,
       headers: { [HEADERS.socketKey]: endpoint.key, [HEADERS.launchToken]: launchToken() },
     });
-    for (const path of ["/op/send", `${API_PREFIX}/groups/${group_id}/send`]) {
+    for (const path of ["/op/send", `${API_PREFIX}/groups/${groupId}/send`]) {
       const body = path === "/op/send" ? input : message;
       assert.equal((await late(local(path), body, async () => undefined)).status, 200, path);
       const reply = await late(local(path), body, renew);

@@ -145,7 +145,7 @@ describe("access over the Web listener", () => {
     );
     const first = await setting.send("POST", SESSION, { body: { login_link_code: code } });
     assert.equal(first.status, 200);
-    const { csrf_token } = first.result as { csrf_token: string };
+    const { csrf_token: csrfToken } = first.result as { csrf_token: string };
     assert.equal(
       first.headers["set-cookie"]?.[0],
       `svc_access_${setting.port}=${cookieOf(first).split("=")[1]}; Max-Age=2592000; Path=/; HttpOnly; SameSite=Lax`,
@@ -160,10 +160,10 @@ describe("access over the Web listener", () => {
     const read = await setting.send("GET", `${API_PREFIX}/web-access`, { headers: { cookie } });
     assert.equal((read.result as { kind: string }).kind, "user");
     const shown = await setting.send("GET", SESSION, { headers: { cookie } });
-    const { token_id } = shown.result as { token_id: string };
-    assert.deepEqual(shown.result, { csrf_token, kind: "user", token_id });
+    const { token_id: tokenId } = shown.result as { token_id: string };
+    assert.deepEqual(shown.result, { csrf_token: csrfToken, kind: "user", token_id: tokenId });
     // A page finds itself in the list of tokens.
-    assert.notEqual(setting.tokens.find(token_id), null);
+    assert.notEqual(setting.tokens.find(tokenId), null);
   });
 
   it("calls a session's token by its browser, as people know it", () => {
@@ -228,19 +228,19 @@ describe("access over the Web listener", () => {
   it("asks a cookie session for its CSRF token and its origin with every change", async () => {
     const signedIn = await setting.send("POST", SESSION, { body: { token: ADMIN } });
     const cookie = cookieOf(signedIn);
-    const { csrf_token } = signedIn.result as { csrf_token: string };
+    const { csrf_token: csrfToken } = signedIn.result as { csrf_token: string };
     const { origin } = setting;
     const post = (headers: Record<string, string>) =>
       setting.send("POST", `${API_PREFIX}/groups`, { headers, body: { title: "t" } });
     assert.equal((await post({ cookie, origin })).code, "csrf_denied");
     assert.equal((await post({ cookie, origin, "svc-csrf-token": "x" })).code, "csrf_denied");
-    assert.equal((await post({ cookie, "svc-csrf-token": csrf_token })).code, "origin_denied");
-    assert.equal((await post({ cookie, origin, "svc-csrf-token": csrf_token })).status, 200);
+    assert.equal((await post({ cookie, "svc-csrf-token": csrfToken })).code, "origin_denied");
+    assert.equal((await post({ cookie, origin, "svc-csrf-token": csrfToken })).status, 200);
     const other = await setting.send("POST", SESSION, { body: { token: ADMIN } });
     const foreign = (other.result as { csrf_token: string }).csrf_token;
     assert.equal((await post({ cookie, origin, "svc-csrf-token": foreign })).code, "csrf_denied");
     const twice = `${cookie}; ${cookie.split("=")[0]}=other`;
-    assert.equal((await post({ cookie: twice, origin, "svc-csrf-token": csrf_token })).status, 401);
+    assert.equal((await post({ cookie: twice, origin, "svc-csrf-token": csrfToken })).status, 401);
   });
 
   it("ends a session with its token, its logout, and its thirty days", async () => {
@@ -257,9 +257,9 @@ describe("access over the Web listener", () => {
     const owner = cookieOf(answer);
     const made = [...setting.tokens.records.values()].filter(({ name }) => name.includes("Browser"));
     assert.equal(made.length, 1, "the session is among the tokens, to be seen and revoked");
-    const { csrf_token } = answer.result as { csrf_token: string };
+    const { csrf_token: csrfToken } = answer.result as { csrf_token: string };
     const out = await setting.send("POST", `${API_PREFIX}/web-access/logout`, {
-      headers: { cookie: owner, origin: setting.origin, "svc-csrf-token": csrf_token },
+      headers: { cookie: owner, origin: setting.origin, "svc-csrf-token": csrfToken },
       body: {},
     });
     assert.equal(out.status, 200);

@@ -38,14 +38,14 @@ describe("a history that lost its index files, when it is opened", () => {
   function event(at: number): NewEvent {
     const id = ids[at]!;
     if (at % 3 === 0) {
-      const source_event_id = ids[at < 12 ? at : at - 9];
-      const data = { actor_id: "a", source_event_id, delivery_id: `d${at}`, state: "claimed" };
+      const sourceEventId = ids[at < 12 ? at : at - 9];
+      const data = { actor_id: "a", source_event_id: sourceEventId, delivery_id: `d${at}`, state: "claimed" };
       return oddNew({ id, kind: "runtime.delivery", scope_key: "", by: "system", data });
     }
-    const reply_to = at % 7 === 0 ? ids[Math.max(0, at - FAR)]! : undefined;
-    const client_id = at % 2 === 0 ? `c${at}` : undefined;
-    const more = { ...(reply_to && { reply_to }), ...(client_id && { client_id }) };
-    const key = client_id === undefined ? {} : { key: messageKey({ by: "user" }, client_id) };
+    const replyTo = at % 7 === 0 ? ids[Math.max(0, at - FAR)]! : undefined;
+    const clientId = at % 2 === 0 ? `c${at}` : undefined;
+    const more = { ...(replyTo && { reply_to: replyTo }), ...(clientId && { client_id: clientId }) };
+    const key = clientId === undefined ? {} : { key: messageKey({ by: "user" }, clientId) };
     return { ...message(`text ${at}`, more), id, ...key };
   }
 

@@ -13,8 +13,8 @@ import type { Taken } from "./peer.ts";
 
 describe("MCP over HTTP", () => {
   let daemon: DaemonProcess;
-  let group_id: string;
-  let token_file: string;
+  let groupId: string;
+  let tokenFile: string;
   let token: string;
   let address: URL;
   const open: Client[] = [];
@@ -22,11 +22,11 @@ describe("MCP over HTTP", () => {
   before(async () => {
     daemon = await DaemonProcess.started();
     const user = daemon.client();
-    group_id = (await user.result("group_create", { title: "HTTP" })).group_id;
-    ({ token_file } = await user.result("actor_add", { group_id, actor_id: "ada" }));
-    ({ token } = JSON.parse(readFileSync(token_file, "utf8")) as { token: string });
-    const { web_origin } = await user.result("daemon_status", {});
-    address = new URL("/mcp", web_origin ?? "");
+    groupId = (await user.result("group_create", { title: "HTTP" })).group_id;
+    ({ token_file: tokenFile } = await user.result("actor_add", { group_id: groupId, actor_id: "ada" }));
+    ({ token } = JSON.parse(readFileSync(tokenFile, "utf8")) as { token: string });
+    const { web_origin: webOrigin } = await user.result("daemon_status", {});
+    address = new URL("/mcp", webOrigin ?? "");
   });
   after(async () => {
     await Promise.all(open.map((client) => client.close()));
@@ -70,7 +70,7 @@ describe("MCP over HTTP", () => {
     assert.equal(tools.length, 13);
     assert.equal((await result(client, "svc_bootstrap"))["unread_mail"], 0);
     const waiting = result(client, "svc_inbox_read", { wait_seconds: 20 });
-    const sent = await daemon.client().result("send", { group_id, to: ["ada"], text: "over HTTP" });
+    const sent = await daemon.client().result("send", { group_id: groupId, to: ["ada"], text: "over HTTP" });
     const taken = (await waiting) as unknown as Taken;
     assert.equal(taken.messages[0]?.event.id, sent.event.id);
     await result(client, "svc_inbox_read", { wait_seconds: 0, ack: taken.batch_id });
@@ -95,7 +95,7 @@ describe("MCP over HTTP", () => {
     const foreign = await post({ authorization: `Bearer ${token}`, origin: "https://elsewhere.example" });
     assert.equal(foreign.status, 403);
     const { transport } = await connected(token);
-    const other = await daemon.client().result("actor_add", { group_id, actor_id: "max" });
+    const other = await daemon.client().result("actor_add", { group_id: groupId, actor_id: "max" });
     const stranger = (JSON.parse(readFileSync(other.token_file, "utf8")) as { token: string }).token;
     const session = { "mcp-session-id": transport.sessionId ?? "", "mcp-protocol-version": "2025-11-25" };
     assert.equal((await post({ ...session, authorization: `Bearer ${stranger}` })).status, 404);
@@ -104,7 +104,7 @@ describe("MCP over HTTP", () => {
   });
 
   it("lets an Actor that opens sessions without end lose its own, and nobody else's", async () => {
-    const other = await daemon.client().result("actor_add", { group_id, actor_id: "calm" });
+    const other = await daemon.client().result("actor_add", { group_id: groupId, actor_id: "calm" });
     const calm = (JSON.parse(readFileSync(other.token_file, "utf8")) as { token: string }).token;
     const { client } = await connected(calm);
     const { client: first } = await connected(token);
@@ -136,7 +136,7 @@ describe("MCP over HTTP", () => {
     let own: string;
 
     before(async () => {
-      const added = await daemon.client().result("actor_add", { group_id, actor_id: "eve" });
+      const added = await daemon.client().result("actor_add", { group_id: groupId, actor_id: "eve" });
       own = (JSON.parse(readFileSync(added.token_file, "utf8")) as { token: string }).token;
     });
     beforeEach(async () => {
@@ -152,24 +152,26 @@ describe("MCP over HTTP", () => {
     });
     afterEach(() => drained());
 
-    function body(id: string, wait_seconds: number): string {
-      const params = { name: "svc_inbox_read", arguments: { wait_seconds } };
+    function body(id: string, waitSeconds: number): string {
+      const params = { name: "svc_inbox_read", arguments: { wait_seconds: waitSeconds } };
       return JSON.stringify({ jsonrpc: "2.0", id, method: "tools/call", params });
     }
 
     async function send(text: string): Promise<string> {
-      return (await daemon.client().result("send", { group_id, to: ["eve"], text })).event.id;
+      return (await daemon.client().result("send", { group_id: groupId, to: ["eve"], text })).event.id;
     }
 
-    async function isClaimed(event_id: string): Promise<boolean> {
+    async function isClaimed(eventId: string): Promise<boolean> {
       const { statuses } = await daemon
         .client()
-        .result("ledger_statuses", { group_id, event_ids: [event_id] });
-      return statuses[event_id]?.delivery_status["eve"]?.state === "claimed";
+        .result("ledger_statuses", { group_id: groupId, event_ids: [eventId] });
+      return statuses[eventId]?.delivery_status["eve"]?.state === "claimed";
     }
 
-    async function read(wait_seconds = 5): Promise<[string, boolean][]> {
-      const { messages } = (await result(client, "svc_inbox_read", { wait_seconds })) as unknown as Taken;
+    async function read(waitSeconds = 5): Promise<[string, boolean][]> {
+      const { messages } = (await result(client, "svc_inbox_read", {
+        wait_seconds: waitSeconds,
+      })) as unknown as Taken;
       return messages.map(({ event, redelivered }) => [event.id, redelivered]);
     }
 
@@ -233,7 +235,7 @@ describe("MCP over HTTP", () => {
       await until("it counts as accepted", async () => {
         const { statuses } = await daemon
           .client()
-          .result("ledger_statuses", { group_id, event_ids: [event] });
+          .result("ledger_statuses", { group_id: groupId, event_ids: [event] });
         return statuses[event]?.delivery_status["eve"]?.state === "accepted";
       });
     });
@@ -265,7 +267,7 @@ describe("MCP over HTTP", () => {
   it("ends the sessions of a token that was renewed", async () => {
     const { client } = await connected(token);
     await result(client, "svc_bootstrap");
-    await daemon.client().result("actor_restart", { group_id, actor_id: "ada" });
+    await daemon.client().result("actor_restart", { group_id: groupId, actor_id: "ada" });
     await assert.rejects(result(client, "svc_bootstrap"));
     // Guesses came from this address before.
     assert.ok([401, 429].includes((await post({ authorization: `Bearer ${token}` })).status));

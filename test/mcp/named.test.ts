@@ -15,7 +15,7 @@ describe("svc mcp --as", () => {
   let daemon: DaemonProcess;
   let user: DaemonClient;
   let folder: string;
-  let group_id: string;
+  let groupId: string;
   let others: string;
   let otherToken: string;
   const peers: Peer[] = [];
@@ -28,7 +28,7 @@ describe("svc mcp --as", () => {
     return peer;
   };
   const presence = async () =>
-    (await user.result("actor_show", { group_id, actor_id: "claude" })).actor.presence;
+    (await user.result("actor_show", { group_id: groupId, actor_id: "claude" })).actor.presence;
   const me = async (peer: Peer) =>
     (await peer.result("svc_bootstrap")) as { me: { id: string }; group: { group_id: string } };
 
@@ -37,12 +37,17 @@ describe("svc mcp --as", () => {
     user = daemon.client();
     folder = realpathSync(mkdtempSync(join(tmpdir(), "svc-named-")));
     for (const name of ["shop/src", "blog", "shared"]) mkdirSync(path(name), { recursive: true });
-    group_id = (await user.result("attach", { path: path("shop") })).group_id;
+    groupId = (await user.result("attach", { path: path("shop") })).group_id;
     others = (await user.result("attach", { path: path("blog") })).group_id;
-    for (const group of [group_id, others])
+    for (const group of [groupId, others])
       await user.result("attach", { path: path("shared"), group_id: group });
-    await user.result("actor_add", { group_id, actor_id: "claude", runner: "external" });
-    await user.result("actor_add", { group_id, actor_id: "worker", runner: "pty", command: ["true"] });
+    await user.result("actor_add", { group_id: groupId, actor_id: "claude", runner: "external" });
+    await user.result("actor_add", {
+      group_id: groupId,
+      actor_id: "worker",
+      runner: "pty",
+      command: ["true"],
+    });
     const added = await user.result("actor_add", { group_id: others, actor_id: "claude" });
     otherToken = added.token_file;
   });
@@ -59,7 +64,7 @@ describe("svc mcp --as", () => {
     const peer = await connected(["--as", "claude"], path("shop/src"));
     await until("it is shown as connected", async () => (await presence()).reason === "connected");
     const here = await me(peer);
-    assert.deepEqual([here.me.id, here.group.group_id], ["claude", group_id]);
+    assert.deepEqual([here.me.id, here.group.group_id], ["claude", groupId]);
     await peer.close();
     await until("it is shown as gone", async () => (await presence()).reason === "not connected");
   });
@@ -68,10 +73,10 @@ describe("svc mcp --as", () => {
     for (const [args, environment] of [
       [["--as", "claude", "--folder", path("shop")], {}],
       [["--as", "claude", "--group", "shop"], {}],
-      [["--as", "claude"], { [ENVIRONMENT.group]: group_id }],
+      [["--as", "claude"], { [ENVIRONMENT.group]: groupId }],
     ] as const) {
       const peer = await connected(args, tmpdir(), environment);
-      assert.equal((await me(peer)).group.group_id, group_id);
+      assert.equal((await me(peer)).group.group_id, groupId);
     }
   });
 
@@ -88,7 +93,7 @@ describe("svc mcp --as", () => {
     }
     const peer = await connected(["--as", "late"], path("shop"));
     assert.equal((await peer.tool("svc_bootstrap")).error.code, "actor_not_found");
-    await user.result("actor_add", { group_id, actor_id: "late", runner: "external" });
+    await user.result("actor_add", { group_id: groupId, actor_id: "late", runner: "external" });
     assert.equal((await me(peer)).me.id, "late");
   });
 
@@ -99,7 +104,7 @@ describe("svc mcp --as", () => {
 
   it("is what each agent's steps say, without a token or, in a project, a path", async () => {
     for (const { id, owner } of AGENT_CLIENTS) {
-      const args = ["actor", "mcp-config", "claude", "--group", group_id, "--for", id, "--json"];
+      const args = ["actor", "mcp-config", "claude", "--group", groupId, "--for", id, "--json"];
       const ran = await run(args, { home: daemon.home });
       const { file, snippet, command, environment } = envelope<AgentSteps>(ran).result;
       const words = snippet.replaceAll(/\s+/g, " ");
@@ -109,7 +114,7 @@ describe("svc mcp --as", () => {
       assert.ok(command === null || command.includes("mcp --as claude"));
       assert.ok(!words.includes("token") && !file.startsWith("/"));
     }
-    const shown = await run(["actor", "mcp-config", "claude", "--group", group_id, "--for", "claude"], {
+    const shown = await run(["actor", "mcp-config", "claude", "--group", groupId, "--for", "claude"], {
       home: daemon.home,
     });
     assert.match(shown.out, /claude mcp add --scope project svc -- svc mcp --as claude\n/);

@@ -27,8 +27,8 @@ export class Peer {
   }
 
   /** Connects as the Actor whose token file this is. */
-  static async connected(daemon: DaemonProcess, token_file: string): Promise<Peer> {
-    const peer = new Peer({ [ENVIRONMENT.home]: daemon.home, [ENVIRONMENT.actorFile]: token_file });
+  static async connected(daemon: DaemonProcess, tokenFile: string): Promise<Peer> {
+    const peer = new Peer({ [ENVIRONMENT.home]: daemon.home, [ENVIRONMENT.actorFile]: tokenFile });
     await peer.connect();
     return peer;
   }

@@ -9,7 +9,7 @@ import { Peer, type Taken } from "./peer.ts";
 
 describe("MCP tools", () => {
   let daemon: DaemonProcess;
-  let group_id: string;
+  let groupId: string;
   let project: string;
   let ada: Peer;
   let max: Peer;
@@ -20,10 +20,20 @@ describe("MCP tools", () => {
     const user = daemon.client();
     project = realpathSync(mkdtempSync(join(tmpdir(), "svc-mcp-")));
     writeFileSync(join(project, "notes.txt"), "a note\n");
-    group_id = (await user.result("group_create", { title: "MCP" })).group_id;
-    const { scope_key } = await user.result("attach", { path: project, group_id });
-    const first = await user.result("actor_add", { group_id, actor_id: "ada", title: "Ada", scope_key });
-    const second = await user.result("actor_add", { group_id, actor_id: "max", title: "Max", scope_key });
+    groupId = (await user.result("group_create", { title: "MCP" })).group_id;
+    const { scope_key: scopeKey } = await user.result("attach", { path: project, group_id: groupId });
+    const first = await user.result("actor_add", {
+      group_id: groupId,
+      actor_id: "ada",
+      title: "Ada",
+      scope_key: scopeKey,
+    });
+    const second = await user.result("actor_add", {
+      group_id: groupId,
+      actor_id: "max",
+      title: "Max",
+      scope_key: scopeKey,
+    });
     maxTokenFile = second.token_file;
     ada = await Peer.connected(daemon, first.token_file);
     max = await Peer.connected(daemon, maxTokenFile);
@@ -39,7 +49,7 @@ describe("MCP tools", () => {
   async function messages(limit = 50) {
     const { events } = await daemon
       .client()
-      .result("ledger_tail", { group_id, kinds: ["chat.message"], limit });
+      .result("ledger_tail", { group_id: groupId, kinds: ["chat.message"], limit });
     return events;
   }
 
@@ -49,7 +59,7 @@ describe("MCP tools", () => {
       me: { id: string; role: string };
       actors: { id: string }[];
     };
-    assert.equal(here.group.group_id, group_id);
+    assert.equal(here.group.group_id, groupId);
     assert.equal(here.group.project_root, project);
     assert.equal(here.me.id, "ada");
     assert.equal(here.me.role, "foreman");
@@ -93,7 +103,9 @@ describe("MCP tools", () => {
     assert.equal(file["text"], "a note\n");
     assert.equal(readFileSync(join(project, "copy.txt"), "utf8"), "a note\n");
 
-    const { statuses } = await daemon.client().result("ledger_statuses", { group_id, event_ids: [question] });
+    const { statuses } = await daemon
+      .client()
+      .result("ledger_statuses", { group_id: groupId, event_ids: [question] });
     assert.equal(statuses[question]?.obligation_status["max"]?.state, "replied");
     const history = (await max.result("svc_message_history", { mode: "received" })) as {
       events: { id: string }[];
@@ -141,8 +153,8 @@ describe("MCP tools", () => {
     const before = await messages();
     for (const [address, code, field] of [
       [{ dst_instance_id: "" }, "invalid_args", "dst_instance_id"],
-      [{ dst_instance_id: "nonsense", dst_group_id: group_id }, "invalid_args", "dst_instance_id"],
-      [{ dst_group_id: group_id }, "connect_instance_required", undefined],
+      [{ dst_instance_id: "nonsense", dst_group_id: groupId }, "invalid_args", "dst_instance_id"],
+      [{ dst_group_id: groupId }, "connect_instance_required", undefined],
     ] as const) {
       const answer = await ada.tool("svc_message_send", { to: ["max"], text: "far away", ...address });
       assert.equal(answer.isError, true);
@@ -163,7 +175,7 @@ describe("MCP tools", () => {
       ["svc_actor", { action: "dance" }, "action"],
       ["svc_actor", { action: "show" }, "actor_id"],
       ["svc_actor", { action: "list", actor_id: "max" }, "actor_id"],
-      ["svc_bootstrap", { group_id }, "group_id"],
+      ["svc_bootstrap", { group_id: groupId }, "group_id"],
     ] as const) {
       const answer = await ada.tool(name, input);
       assert.equal(answer.isError, true, `${name} ${JSON.stringify(input)}`);
@@ -174,7 +186,7 @@ describe("MCP tools", () => {
 
   it("clamps a long wait instead of refusing it", async () => {
     const waiting = ada.tool("svc_inbox_read", { wait_seconds: 5000 });
-    await daemon.client().result("send", { group_id, to: ["ada"], text: "now" });
+    await daemon.client().result("send", { group_id: groupId, to: ["ada"], text: "now" });
     assert.equal((await waiting).ok, true);
   });
 
@@ -188,7 +200,7 @@ describe("MCP tools", () => {
       text: "hello over there",
     });
     assert.equal((sent["event"] as { group_id: string }).group_id, other);
-    assert.equal((sent["source_event"] as { group_id: string }).group_id, group_id);
+    assert.equal((sent["source_event"] as { group_id: string }).group_id, groupId);
   });
 
   it("lets the foreman add Actors, and answers a file but never the token", async () => {
@@ -206,11 +218,11 @@ describe("MCP tools", () => {
 
   it("shows the Group and withdraws a request", async () => {
     const shown = (await max.result("svc_group")) as { group_id: string };
-    assert.equal(shown.group_id, group_id);
+    assert.equal(shown.group_id, groupId);
     const listed = (await max.result("svc_group", { action: "list" })) as { groups: { group_id: string }[] };
     assert.deepEqual(
       listed.groups.map((group) => group.group_id),
-      [group_id],
+      [groupId],
     );
     const asked = await ada.result("svc_message_send", {
       to: ["max"],

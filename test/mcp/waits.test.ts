@@ -13,19 +13,19 @@ import { Peer, type Taken } from "./peer.ts";
 
 describe("waiting over MCP", () => {
   let daemon: DaemonProcess;
-  let group_id: string;
-  let token_file: string;
+  let groupId: string;
+  let tokenFile: string;
 
   beforeEach(async () => {
     daemon = await DaemonProcess.started();
     const user = daemon.client();
-    group_id = (await user.result("group_create", { title: "Waits" })).group_id;
-    ({ token_file } = await user.result("actor_add", { group_id, actor_id: "ada" }));
+    groupId = (await user.result("group_create", { title: "Waits" })).group_id;
+    ({ token_file: tokenFile } = await user.result("actor_add", { group_id: groupId, actor_id: "ada" }));
   });
   afterEach(() => daemon.dispose());
 
   function raw(): McpProcess {
-    return new McpProcess(daemon.home, { [ENVIRONMENT.actorFile]: token_file });
+    return new McpProcess(daemon.home, { [ENVIRONMENT.actorFile]: tokenFile });
   }
 
   function read(id: number): string {
@@ -34,22 +34,30 @@ describe("waiting over MCP", () => {
   }
 
   async function presence(): Promise<string> {
-    const { actors } = await daemon.client().result("actor_list", { group_id });
+    const { actors } = await daemon.client().result("actor_list", { group_id: groupId });
     return actors[0]?.presence.state ?? "";
   }
 
-  async function send(text: string, message_mode: "send" | "mail" = "send"): Promise<string> {
-    return (await daemon.client().result("send", { group_id, to: ["ada"], text, message_mode })).event.id;
+  async function send(text: string, messageMode: "send" | "mail" = "send"): Promise<string> {
+    return (
+      await daemon
+        .client()
+        .result("send", { group_id: groupId, to: ["ada"], text, message_mode: messageMode })
+    ).event.id;
   }
 
-  async function wasRead(event_id: string): Promise<boolean | undefined> {
-    const { statuses } = await daemon.client().result("ledger_statuses", { group_id, event_ids: [event_id] });
-    return statuses[event_id]?.read_status["ada"];
+  async function wasRead(eventId: string): Promise<boolean | undefined> {
+    const { statuses } = await daemon
+      .client()
+      .result("ledger_statuses", { group_id: groupId, event_ids: [eventId] });
+    return statuses[eventId]?.read_status["ada"];
   }
 
-  async function delivery(event_id: string): Promise<string | undefined> {
-    const { statuses } = await daemon.client().result("ledger_statuses", { group_id, event_ids: [event_id] });
-    return statuses[event_id]?.delivery_status["ada"]?.state;
+  async function delivery(eventId: string): Promise<string | undefined> {
+    const { statuses } = await daemon
+      .client()
+      .result("ledger_statuses", { group_id: groupId, event_ids: [eventId] });
+    return statuses[eventId]?.delivery_status["ada"]?.state;
   }
 
   it("hands out again what a killed client had taken", async () => {
@@ -66,7 +74,7 @@ describe("waiting over MCP", () => {
     assert.equal(await wasRead(mail), false);
     await dying.kill();
 
-    const next = await Peer.connected(daemon, token_file);
+    const next = await Peer.connected(daemon, tokenFile);
     const again = (await next.result("svc_inbox_read", { wait_seconds: 20 })) as unknown as Taken;
     assert.deepEqual(
       again.messages.map((message) => [message.event.id, message.redelivered]),
@@ -91,7 +99,7 @@ describe("waiting over MCP", () => {
     await waiting.end();
     assert.equal(waiting.exitCode, 0);
     const event = await send("after the end");
-    const next = await Peer.connected(daemon, token_file);
+    const next = await Peer.connected(daemon, tokenFile);
     const taken = (await next.result("svc_inbox_read", { wait_seconds: 10 })) as unknown as Taken;
     assert.equal(taken.messages[0]?.event.id, event);
     assert.equal(taken.messages[0]?.redelivered, false);
@@ -99,7 +107,7 @@ describe("waiting over MCP", () => {
   });
 
   it("hands back a cancelled wait", async () => {
-    const peer = await Peer.connected(daemon, token_file);
+    const peer = await Peer.connected(daemon, tokenFile);
     const cancel = new AbortController();
     const waiting = peer.tool("svc_inbox_read", { wait_seconds: 50 }, cancel.signal);
     await until("the wait", async () => (await presence()) !== "stopped");
@@ -114,7 +122,7 @@ describe("waiting over MCP", () => {
   });
 
   it("loses no direct message to cancellations at the moment of its arrival", async () => {
-    const peer = await Peer.connected(daemon, token_file);
+    const peer = await Peer.connected(daemon, tokenFile);
     const rounds = 60;
     const seen = new Set<string>();
     const sent: string[] = [];

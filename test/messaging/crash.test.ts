@@ -232,20 +232,22 @@ function transferStory(group: string, other: string): Story<TransferWitness> {
         assert.match(name, /^g_[0-9a-f]{12}$/, "something was left over");
       }
       const { ledger } = home.registry.get(group);
-      const fresh = home.registry.list().filter(({ group_id }) => group_id !== group && group_id !== other);
+      const fresh = home.registry
+        .list()
+        .filter(({ group_id: groupId }) => groupId !== group && groupId !== other);
       if (witness.imported !== null) {
         assert.deepEqual(
-          fresh.map(({ group_id }) => group_id),
+          fresh.map(({ group_id: groupId }) => groupId),
           [witness.imported],
           "an acknowledged import is lost",
         );
       }
       assert.ok(fresh.length <= 1);
-      for (const { group_id, ledger: copy, record } of fresh) {
+      for (const { group_id: groupId, ledger: copy, record } of fresh) {
         assert.equal(record.state, "stopped");
         assert.ok(copy.count >= ledger.count, "half an import is visible");
         for (let at = 0; at < ledger.count; at += 1) assert.equal(copy.read(at).id, ledger.read(at).id);
-        assert.equal((await checkMessages(home, group_id)).size, 1);
+        assert.equal((await checkMessages(home, groupId)).size, 1);
       }
       assert.ok(isThere(files) || !witness.exported, "an acknowledged export is lost");
       const digest = isThere(files) ? digestOf(readWhole(files, EXPORT) ?? "") : null;

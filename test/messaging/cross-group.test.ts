@@ -22,13 +22,13 @@ describe("A message between two Groups", () => {
   });
   afterEach(() => home.remove());
 
-  const send = (client_id?: string) =>
+  const send = (clientId?: string) =>
     home.call("send_cross_group", {
       group_id: from,
       dst_group_id: to,
       text: "across",
       message_mode: "request_reply",
-      ...(client_id === undefined ? {} : { client_id }),
+      ...(clientId === undefined ? {} : { client_id: clientId }),
     });
   const arrived = (): number =>
     home.registry
@@ -39,8 +39,8 @@ describe("A message between two Groups", () => {
    * Appends of one Group of these kinds stop answering, as in a daemon that dies there, or are
    * refused.
    */
-  const breakAt = (group_id: string, kind: string, how: "hangs" | "fails"): Promise<void> => {
-    const { ledger } = home.registry.get(group_id);
+  const breakAt = (groupId: string, kind: string, how: "hangs" | "fails"): Promise<void> => {
+    const { ledger } = home.registry.get(groupId);
     const append = ledger.appendAll.bind(ledger);
     return new Promise((reached) => {
       ledger.appendAll = (events) => {
@@ -51,12 +51,12 @@ describe("A message between two Groups", () => {
     });
   };
 
-  for (const [where, group_id, kind] of [
+  for (const [where, groupId, kind] of [
     ["before it arrives", () => to, "chat.message"],
     ["before the receipt", () => from, "chat.cross_group_receipt"],
   ] as const) {
     it(`arrives once when the daemon dies ${where}`, async () => {
-      const reached = breakAt(group_id(), kind, "hangs");
+      const reached = breakAt(groupId(), kind, "hangs");
       void send("k").catch(() => {});
       await reached;
       home = await home.restarted();
@@ -185,13 +185,13 @@ describe("A message between two Groups", () => {
   it("isn't answered to, nor followed up for, a new Actor under an old id", async () => {
     const as = home.actor(from, "dev");
     const input = { group_id: from, dst_group_id: to, text: "across", to: ["boss"] };
-    const { event, source_event } = await home.call("send_cross_group", input, { as });
-    const anew = async (group_id: string, actor_id: string) => {
-      await home.call("actor_remove", { group_id, actor_id });
-      await home.call("actor_add", { group_id, actor_id });
+    const { event, source_event: sourceEvent } = await home.call("send_cross_group", input, { as });
+    const anew = async (groupId: string, actorId: string) => {
+      await home.call("actor_remove", { group_id: groupId, actor_id: actorId });
+      await home.call("actor_add", { group_id: groupId, actor_id: actorId });
     };
     await anew(to, "boss");
-    const followUp = { group_id: from, event_id: source_event.id, text: "and?" };
+    const followUp = { group_id: from, event_id: sourceEvent.id, text: "and?" };
     await assert.rejects(home.call("reply", followUp, { as }), refusal("invalid_recipient"));
     await anew(from, "dev");
     const files = [{ name: "a", bytes: 1 }];
@@ -204,7 +204,7 @@ describe("A message between two Groups", () => {
   });
 
   it("isn't cancelled any more when everybody replies while the other side is told", async () => {
-    const { event, source_event } = await send();
+    const { event, source_event: sourceEvent } = await send();
     const { ledger } = home.registry.get(to);
     const append = ledger.append.bind(ledger);
     let replied: Promise<unknown> = Promise.resolve();
@@ -214,12 +214,12 @@ describe("A message between two Groups", () => {
       await replied;
       return append(told);
     };
-    const cancel = home.call("reply_request_cancel", { group_id: from, event_id: source_event.id });
+    const cancel = home.call("reply_request_cancel", { group_id: from, event_id: sourceEvent.id });
     await assert.rejects(cancel, refusal("already_replied"));
     await replied;
-    const { obligation_status } = await home.status(from, source_event.id);
+    const { obligation_status: obligationStatus } = await home.status(from, sourceEvent.id);
     assert.deepEqual(
-      Object.values(obligation_status).map(({ state }) => state),
+      Object.values(obligationStatus).map(({ state }) => state),
       ["replied"],
     );
     const kinds = new Set(["chat.reply_request.cancelled"]);
@@ -255,8 +255,8 @@ describe("A draft", () => {
   it("isn't replaced by a text that was made from an older one", async () => {
     const home = await TestHome.open();
     const group = await home.group("dev");
-    const put = (text: string | null, based_on: string | null) =>
-      home.call("draft_put", { group_id: group, draft: text === null ? null : { text }, based_on });
+    const put = (text: string | null, basedOn: string | null) =>
+      home.call("draft_put", { group_id: group, draft: text === null ? null : { text }, based_on: basedOn });
     const first = await put("one", null);
     await assert.rejects(put("two", null), refusal("conflict"));
     await assert.rejects(put(null, null), refusal("conflict"));

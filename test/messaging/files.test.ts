@@ -361,13 +361,13 @@ describe("Attached files", () => {
     assert.equal((await fetch({ sha256: binary.sha256 })).text, null);
     await assert.rejects(fetch({}, home.actor(group, "doc")), refusal("event_not_found"));
     await assert.rejects(fetch({ sha256: "0".repeat(64) }), refusal("blob_not_found"));
-    const { saved_to } = await fetch({ save_to: "./" });
-    assert.equal(saved_to, join(project, "_.._evil_.txt"));
-    assert.equal(fs.readFileSync(saved_to ?? "", "utf8"), "grüße");
+    const { saved_to: savedTo } = await fetch({ save_to: "./" });
+    assert.equal(savedTo, join(project, "_.._evil_.txt"));
+    assert.equal(fs.readFileSync(savedTo ?? "", "utf8"), "grüße");
     await assert.rejects(fetch({ save_to: "./" }), refusal("already_exists"));
     fs.symlinkSync(outside, join(project, "dir"));
-    for (const save_to of ["../x", join(outside, "x"), "dir/x", "no/such/directory/x"]) {
-      await assert.rejects(fetch({ save_to }), refusal("invalid_path"), save_to);
+    for (const saveTo of ["../x", join(outside, "x"), "dir/x", "no/such/directory/x"]) {
+      await assert.rejects(fetch({ save_to: saveTo }), refusal("invalid_path"), saveTo);
     }
     assert.deepEqual(fs.readdirSync(outside), []);
   });

@@ -27,12 +27,12 @@ describe("The Inbox of an external Actor", () => {
       await home.settled();
     };
     let event: string;
-    let batch_id: string | null;
+    let batchId: string | null;
     let lease: Lease;
     beforeEach(async () => {
       event = (await direct("now")).event.id;
       lease = home.messaging.openSession(unordered().as);
-      ({ batch_id } = await home.call("inbox_read", { group_id: group }, unordered()));
+      ({ batch_id: batchId } = await home.call("inbox_read", { group_id: group }, unordered()));
       await later();
       await pass(0.9);
       assert.equal((await deliveryOf(event))?.state, "claimed");
@@ -58,7 +58,7 @@ describe("The Inbox of an external Actor", () => {
     });
 
     it("acknowledges by name at once", async () => {
-      await home.call("inbox_read", { group_id: group, ack: batch_id ?? "" }, unordered());
+      await home.call("inbox_read", { group_id: group, ack: batchId ?? "" }, unordered());
       assert.equal((await deliveryOf(event))?.state, "accepted");
     });
   });
@@ -133,10 +133,10 @@ describe("The Inbox of an external Actor", () => {
 
     it("has it unread again, marked, after a restart of the daemon", async () => {
       const { event } = await mail("1");
-      const { batch_id } = await home.read(group, "dev");
+      const { batch_id: batchId } = await home.read(group, "dev");
       await mail("2");
       home = await home.restarted();
-      const again = await home.read(group, "dev", { ack: batch_id ?? "" });
+      const again = await home.read(group, "dev", { ack: batchId ?? "" });
       assert.deepEqual(again.texts, ["1", "2"]);
       assert.deepEqual(redelivered(again), [true, false]);
       await home.read(group, "dev", { ack: again.batch_id ?? "" });

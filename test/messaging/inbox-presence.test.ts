@@ -49,7 +49,7 @@ describe("An external Actor", () => {
     };
     const ask = async () =>
       (await home.send(group, "?", { to: ["user"], message_mode: "request_reply" }, dev())).event;
-    const answer = (event_id: string) => home.call("reply", { group_id: group, event_id, text: "!" });
+    const answer = (eventId: string) => home.call("reply", { group_id: group, event_id: eventId, text: "!" });
 
     it("waits for the person while they owe it a reply, unless it took something since", async () => {
       assert.deepEqual(words(), "unavailable: not connected");
@@ -123,7 +123,7 @@ describe("An external Actor", () => {
     it("says of what it took and never acknowledged that it will be handed out again", async () => {
       const lease = home.messaging.openSession(dev());
       const { event } = await direct("work");
-      const { batch_id } = await home.read(group, "dev");
+      const { batch_id: batchId } = await home.read(group, "dev");
       assert.deepEqual(await deliveryOf(event.id), { ...(await deliveryOf(event.id)), reason: "" });
       home.clock.advance(1);
       lease.release();
@@ -131,7 +131,7 @@ describe("An external Actor", () => {
       assert.deepEqual([status?.state, status?.reason], ["claimed", "session_ended"]);
       const { since } = home.messaging.presence(group, "dev");
       assert.equal(since, new Date(home.clock.now()).toISOString());
-      await home.read(group, "dev", { ack: batch_id ?? "" }, "s2");
+      await home.read(group, "dev", { ack: batchId ?? "" }, "s2");
       assert.equal((await deliveryOf(event.id))?.state, "accepted");
     });
   });

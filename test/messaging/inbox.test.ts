@@ -108,12 +108,12 @@ describe("The Inbox of an external Actor", () => {
 
   it("honours an acknowledgement after a restart of the daemon, else hands out again", async () => {
     const first = await direct("first");
-    const { batch_id } = await home.read(group, "dev", { limit: 1 });
+    const { batch_id: batchId } = await home.read(group, "dev", { limit: 1 });
     await direct("second");
     const second = await home.read(group, "dev", { limit: 1 }, "s2");
     assert.deepEqual(second.texts, ["second"]);
     home = await home.restarted();
-    const after = await home.read(group, "dev", { ack: batch_id ?? "" });
+    const after = await home.read(group, "dev", { ack: batchId ?? "" });
     assert.equal((await deliveryOf(first.event.id))?.state, "accepted");
     assert.deepEqual(after.texts, ["second"]);
     assert.equal(after.messages[0]?.redelivered, true);
@@ -122,10 +122,10 @@ describe("The Inbox of an external Actor", () => {
   it("acknowledges without a session only by name", async () => {
     const { event } = await direct("work");
     const as = home.actor(group, "dev", null);
-    const { batch_id } = await home.call("inbox_read", { group_id: group }, { as });
+    const { batch_id: batchId } = await home.call("inbox_read", { group_id: group }, { as });
     await home.call("inbox_read", { group_id: group }, { as });
     assert.equal((await deliveryOf(event.id))?.state, "claimed");
-    await home.call("inbox_read", { group_id: group, ack: batch_id ?? "" }, { as });
+    await home.call("inbox_read", { group_id: group, ack: batchId ?? "" }, { as });
     assert.equal((await deliveryOf(event.id))?.state, "accepted");
   });
 
@@ -305,17 +305,17 @@ describe("The Inbox of an external Actor", () => {
 
   it("delivers again on purpose, an unconfirmed attempt only with force", async () => {
     const { event } = await direct("work");
-    const deliver = (force_ambiguous = false, as?: ReturnType<typeof home.actor>) =>
+    const deliver = (forceAmbiguous = false, as?: ReturnType<typeof home.actor>) =>
       home.call(
         "message_deliver",
-        { group_id: group, source_event_id: event.id, actor_ids: ["dev"], force_ambiguous },
+        { group_id: group, source_event_id: event.id, actor_ids: ["dev"], force_ambiguous: forceAmbiguous },
         as === undefined ? {} : { as },
       );
     const { ledger } = home.registry.get(group);
     const count = ledger.count;
     assert.deepEqual(await deliver(), { queued: ["dev"] });
     assert.equal(ledger.count, count, "it waits already");
-    const { batch_id } = await home.read(group, "dev");
+    const { batch_id: batchId } = await home.read(group, "dev");
     await assert.rejects(deliver(), refusal("delivery_ambiguous"));
     await assert.rejects(deliver(true, home.actor(group, "dev")), refusal("permission_denied"));
     await deliver(true);
@@ -323,7 +323,7 @@ describe("The Inbox of an external Actor", () => {
     home = await home.restarted();
     const again = await home.read(group, "dev", {}, "s2");
     assert.deepEqual([again.texts, again.messages[0]?.redelivered], [["work"], true]);
-    await home.read(group, "dev", { ack: batch_id ?? "" }, "s2");
+    await home.read(group, "dev", { ack: batchId ?? "" }, "s2");
     await home.read(group, "dev", { ack: again.batch_id ?? "" }, "s2");
     assert.equal((await deliveryOf(event.id))?.state, "accepted");
     await assert.rejects(deliver(true), refusal("not_pending"));

@@ -9,15 +9,15 @@ import { type TestHome, textsOf } from "./setting.ts";
  * dev's.
  */
 export function inboxOfDev(current: () => { home: TestHome; group: string }) {
-  const send = (text: string, to: string, message_mode: "mail" | "send") => {
+  const send = (text: string, to: string, messageMode: "mail" | "send") => {
     const { home, group } = current();
-    return home.send(group, text, { to: [to], message_mode });
+    return home.send(group, text, { to: [to], message_mode: messageMode });
   };
   const mail = (text: string, to = "dev") => send(text, to, "mail");
   const direct = (text: string, to = "dev") => send(text, to, "send");
-  const deliveryOf = async (event_id: string, actor_id = "dev") => {
+  const deliveryOf = async (eventId: string, actorId = "dev") => {
     const { home, group } = current();
-    return (await home.status(group, event_id)).delivery_status[actor_id];
+    return (await home.status(group, eventId)).delivery_status[actorId];
   };
   const presence = () => {
     const { home, group } = current();
@@ -25,13 +25,13 @@ export function inboxOfDev(current: () => { home: TestHome; group: string }) {
   };
   const pending = () => presence().pending;
   /** A read that waits; its answer, and the way to cancel it. */
-  const waiting = (session = "s1", wait_seconds = 25) => {
+  const waiting = (session = "s1", waitSeconds = 25) => {
     const { home, group } = current();
     const abort = new AbortController();
     const said: string[] = [];
     const answer = home.call(
       "inbox_read",
-      { group_id: group, wait_seconds },
+      { group_id: group, wait_seconds: waitSeconds },
       { as: home.actor(group, "dev", session), signal: abort.signal, progress: (text) => said.push(text) },
     );
     return { answer, abort, said };

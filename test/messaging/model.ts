@@ -44,7 +44,7 @@ export class MessagingModel {
   }
 
   sent(message: { event_id: string; text: string; by: Who; mode: Mode; to: readonly Who[] }): void {
-    const { event_id, text, by, mode, to } = message;
+    const { event_id: eventId, text, by, mode, to } = message;
     const recipients = to.map(
       (id): Recipient => ({
         id,
@@ -55,7 +55,7 @@ export class MessagingModel {
         owed: mode === "request_reply" ? "open" : null,
       }),
     );
-    this.messages.push({ event_id, text, by, generation: this.#generation(by), mode, recipients });
+    this.messages.push({ event_id: eventId, text, by, generation: this.#generation(by), mode, recipients });
   }
 
   /** Where a reply without recipients goes. */

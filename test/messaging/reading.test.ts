@@ -15,8 +15,8 @@ describe("The person's reading", () => {
     let told = 0;
     home.messaging.onCounts(() => (told += 1));
     const lead = home.actor(group, "lead");
-    const say = (text: string, message_mode: "send" | "request_reply" = "send") =>
-      home.send(group, text, { to: ["user"], message_mode }, lead);
+    const say = (text: string, messageMode: "send" | "request_reply" = "send") =>
+      home.send(group, text, { to: ["user"], message_mode: messageMode }, lead);
     const first = await say("1");
     const asked = await say("?", "request_reply");
     const last = await say("3");
@@ -27,7 +27,7 @@ describe("The person's reading", () => {
     assert.deepEqual(counts(), [3, 1]);
     assert.equal(home.messaging.counts(group).first_unread, first.event.id);
     assert.ok(told >= 3);
-    const read = (event_id: string) => home.call("feed_read", { group_id: group, event_id });
+    const read = (eventId: string) => home.call("feed_read", { group_id: group, event_id: eventId });
     assert.deepEqual(await read(asked.event.id), { unread: 1, attention: 1 });
     assert.deepEqual(await read(first.event.id), { unread: 1, attention: 1 });
     assert.equal((await home.status(group, first.event.id)).delivery_status.user?.state, "read");
@@ -47,15 +47,18 @@ describe("The person's reading", () => {
     const lead = home.actor(group, "lead");
     const asked = await home.send(group, "?", { to: ["lead"], message_mode: "request_reply" });
     await home.send(group, "something else", { to: ["lead"] });
-    const answer = (event_id: string, text: string) =>
-      home.call("reply", { group_id: group, event_id, text }, { as: lead });
+    const answer = (eventId: string, text: string) =>
+      home.call("reply", { group_id: group, event_id: eventId, text }, { as: lead });
     const first = await answer(asked.event.id, "1");
     await answer(asked.event.id, "2");
     const back = await home.call("reply", { group_id: group, event_id: first.event.id, text: "1.1" });
     home = await home.restarted();
-    for (const event_id of [asked.event.id, back.event.id]) {
-      const { events, has_more } = await home.call("ledger_thread", { group_id: group, event_id });
-      assert.deepEqual([events.map(textOf), has_more], [["?", "1", "2", "1.1"], false]);
+    for (const eventId of [asked.event.id, back.event.id]) {
+      const { events, has_more: hasMore } = await home.call("ledger_thread", {
+        group_id: group,
+        event_id: eventId,
+      });
+      assert.deepEqual([events.map(textOf), hasMore], [["?", "1", "2", "1.1"], false]);
     }
     const gone = home.call("ledger_thread", { group_id: group, event_id: "0".repeat(32) });
     await assert.rejects(gone, refusal("event_not_found"));

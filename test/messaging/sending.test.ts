@@ -14,8 +14,8 @@ describe("Sending", () => {
   afterEach(() => home.remove());
 
   it("freezes aliases as Actor ids with their generations", async () => {
-    const { event, message_mode } = await home.send(group, "hello", { to: ["@all"] });
-    assert.equal(message_mode, "send");
+    const { event, message_mode: messageMode } = await home.send(group, "hello", { to: ["@all"] });
+    assert.equal(messageMode, "send");
     assert.equal(event.by, "user");
     const { actors } = home.registry.get(group).record;
     assert.deepEqual(event.data.to, ["lead", "dev", "doc"]);
@@ -154,17 +154,21 @@ describe("Sending", () => {
   });
 
   describe("a reply", () => {
-    const reply = (event_id: string, text: string, as?: Parameters<typeof home.send>[3], more = {}) =>
-      home.call("reply", { group_id: group, event_id, text, ...more }, as === undefined ? {} : { as });
+    const reply = (eventId: string, text: string, as?: Parameters<typeof home.send>[3], more = {}) =>
+      home.call(
+        "reply",
+        { group_id: group, event_id: eventId, text, ...more },
+        as === undefined ? {} : { as },
+      );
 
     it("goes back to the sender and fulfils the replier's obligation", async () => {
       const asked = await home.send(group, "?", { message_mode: "request_reply", to: ["lead", "dev"] });
       const { event } = await reply(asked.event.id, "!", home.actor(group, "lead"));
       assert.deepEqual(event.data.to, ["user"]);
       assert.equal(event.data.message_mode, "send");
-      const { obligation_status } = await home.status(group, asked.event.id);
-      assert.deepEqual(obligation_status.lead, { state: "replied", event_id: event.id, ts: event.ts });
-      assert.deepEqual(obligation_status.dev, { state: "open" });
+      const { obligation_status: obligationStatus } = await home.status(group, asked.event.id);
+      assert.deepEqual(obligationStatus.lead, { state: "replied", event_id: event.id, ts: event.ts });
+      assert.deepEqual(obligationStatus.dev, { state: "open" });
       const second = await reply(asked.event.id, "and", home.actor(group, "lead"));
       assert.equal((await home.status(group, asked.event.id)).obligation_status.lead?.event_id, event.id);
       assert.notEqual(second.event.id, event.id);
@@ -285,13 +289,13 @@ describe("Sending", () => {
         refusal("permission_denied"),
       );
       await home.call("reply_request_cancel", cancel);
-      for (const [group_id, id] of [
+      for (const [groupId, id] of [
         [group, asked.source_event.id],
         [other, asked.event.id],
       ] as const) {
-        const { obligation_status } = await home.status(group_id, id);
+        const { obligation_status: obligationStatus } = await home.status(groupId, id);
         assert.deepEqual(
-          Object.values(obligation_status).map(({ state }) => state),
+          Object.values(obligationStatus).map(({ state }) => state),
           ["cancelled"],
         );
       }
@@ -317,14 +321,18 @@ describe("Sending", () => {
   });
 
   describe("a cancelled request", () => {
-    const cancel = (event_id: string, as?: Parameters<typeof home.send>[3]) =>
-      home.call("reply_request_cancel", { group_id: group, event_id }, as === undefined ? {} : { as });
+    const cancel = (eventId: string, as?: Parameters<typeof home.send>[3]) =>
+      home.call(
+        "reply_request_cancel",
+        { group_id: group, event_id: eventId },
+        as === undefined ? {} : { as },
+      );
 
     it("says what was recorded and nothing of work that goes on", async () => {
       verifies("EVT-011");
       const { event } = await home.send(group, "?", { to: ["dev", "doc"], message_mode: "request_reply" });
-      const { batch_id } = await home.read(group, "dev");
-      await home.read(group, "dev", { ack: batch_id ?? "" });
+      const { batch_id: batchId } = await home.read(group, "dev");
+      await home.read(group, "dev", { ack: batchId ?? "" });
       const reply = { group_id: group, event_id: event.id, text: "!" };
       await home.call("reply", reply, { as: home.actor(group, "doc") });
       const cancelled = await cancel(event.id);
@@ -390,14 +398,14 @@ describe("Sending", () => {
     const as = home.actor(group, "dev");
     for (const query of ["", "of"]) {
       const found: unknown[][] = [];
-      let before_event_id: string | undefined;
+      let beforeEventId: string | undefined;
       do {
-        const from = before_event_id === undefined ? {} : { before_event_id };
+        const from = beforeEventId === undefined ? {} : { before_event_id: beforeEventId };
         const page = await home.call("message_history", { group_id: group, query, ...from }, { as });
         assert.equal(page.has_more, page.continue_before !== null);
         found.push(textsOf(page.events));
-        before_event_id = page.continue_before ?? undefined;
-      } while (before_event_id !== undefined);
+        beforeEventId = page.continue_before ?? undefined;
+      } while (beforeEventId !== undefined);
       assert.deepEqual(found.flat(), ["last of dev", "first of dev"]);
       assert.equal(found.length, 6, "200 messages a step");
     }

@@ -127,34 +127,35 @@ export class TestHome {
   /** A Group with these Actors, all enabled. */
   async group(...actors: string[]): Promise<string> {
     const group = await this.call("group_create", { title: "Test" });
-    for (const actor_id of actors) await this.call("actor_add", { group_id: group.group_id, actor_id });
+    for (const actorId of actors)
+      await this.call("actor_add", { group_id: group.group_id, actor_id: actorId });
     return group.group_id;
   }
 
-  actor(group_id: string, actor_id: string, session: string | null = "s1"): Caller & { kind: "actor" } {
-    const { generation } = this.registry.get(group_id).actor(actor_id);
-    return { kind: "actor", by: actor_id, group_id, actor_id, generation, session };
+  actor(groupId: string, actorId: string, session: string | null = "s1"): Caller & { kind: "actor" } {
+    const { generation } = this.registry.get(groupId).actor(actorId);
+    return { kind: "actor", by: actorId, group_id: groupId, actor_id: actorId, generation, session };
   }
 
-  async send(group_id: string, text: string, more: Partial<ArgumentsOf<"send">> = {}, as: Caller = USER) {
-    return this.call("send", { group_id, text, ...more }, { as });
+  async send(groupId: string, text: string, more: Partial<ArgumentsOf<"send">> = {}, as: Caller = USER) {
+    return this.call("send", { group_id: groupId, text, ...more }, { as });
   }
 
   /** The texts that a read hands out now. */
   async read(
-    group_id: string,
-    actor_id: string,
+    groupId: string,
+    actorId: string,
     more: Partial<ArgumentsOf<"inbox_read">> = {},
     session = "s1",
   ) {
-    const as = this.actor(group_id, actor_id, session);
-    const reading = await this.call("inbox_read", { group_id, ...more }, { as });
+    const as = this.actor(groupId, actorId, session);
+    const reading = await this.call("inbox_read", { group_id: groupId, ...more }, { as });
     return { ...reading, texts: textsOf(reading.messages.map(({ event }) => event)) };
   }
 
-  async status(group_id: string, event_id: string) {
-    const { statuses } = await this.call("ledger_statuses", { group_id, event_ids: [event_id] });
-    const status = statuses[event_id];
+  async status(groupId: string, eventId: string) {
+    const { statuses } = await this.call("ledger_statuses", { group_id: groupId, event_ids: [eventId] });
+    const status = statuses[eventId];
     assert.ok(status !== undefined);
     return status;
   }

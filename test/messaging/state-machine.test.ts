@@ -29,8 +29,11 @@ class Run {
   async compare(): Promise<void> {
     const { messages } = this.model;
     if (messages.length > 0) {
-      const event_ids = messages.map(({ event_id }) => event_id);
-      const { statuses } = await this.home.call("ledger_statuses", { group_id: this.group, event_ids });
+      const eventIds = messages.map(({ event_id: eventId }) => eventId);
+      const { statuses } = await this.home.call("ledger_statuses", {
+        group_id: this.group,
+        event_ids: eventIds,
+      });
       for (const message of messages) {
         const status = statuses[message.event_id]!;
         const seen = {

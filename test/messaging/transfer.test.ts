@@ -73,7 +73,7 @@ describe("Group export and import", () => {
     assert.notEqual(record.generation, original.generation);
     assert.deepEqual(record.scopes, []);
     assert.deepEqual(
-      imported.group.actors.map(({ id, private_env }) => [id, private_env]),
+      imported.group.actors.map(({ id, private_env: privateEnv }) => [id, privateEnv]),
       [
         ["dev", []],
         ["lead", []],
@@ -108,16 +108,16 @@ describe("Group export and import", () => {
       assert.deepEqual(shown.obligation_status, {});
       assert.equal(shown.delivery_status.lead?.reason, "imported");
       for (const text of texts) {
-        const event_id = messageId(copy, text);
+        const eventId = messageId(copy, text);
         const calls = [
-          home.call("reply", { group_id: copy, event_id, text: "r" }),
-          home.call("reply", { group_id: copy, event_id, text: "r", to: ["dev"] }),
-          home.call("send", { group_id: copy, reply_to: event_id, text: "r", to: ["dev"] }),
-          home.call("reply_request_cancel", { group_id: copy, event_id }),
-          home.call("message_deliver", { group_id: copy, source_event_id: event_id, actor_ids: ["dev"] }),
+          home.call("reply", { group_id: copy, event_id: eventId, text: "r" }),
+          home.call("reply", { group_id: copy, event_id: eventId, text: "r", to: ["dev"] }),
+          home.call("send", { group_id: copy, reply_to: eventId, text: "r", to: ["dev"] }),
+          home.call("reply_request_cancel", { group_id: copy, event_id: eventId }),
+          home.call("message_deliver", { group_id: copy, source_event_id: eventId, actor_ids: ["dev"] }),
           home.call("message_upload_preflight", {
             group_id: copy,
-            reply_to: event_id,
+            reply_to: eventId,
             to: ["dev"],
             files: [{ name: "a", bytes: 1 }],
           }),
@@ -158,7 +158,7 @@ describe("Group export and import", () => {
     });
     const owed = async () => (await home.status(group, asked.source_event.id)).obligation_status;
     assert.equal((await owed())[`${other}::boss`]?.state, "open");
-    for (const [from, event_id] of [
+    for (const [from, eventId] of [
       [group, asked.source_event.id],
       [other, asked.event.id],
     ] as const) {
@@ -168,7 +168,7 @@ describe("Group export and import", () => {
       await home.call("group_start", { group_id: copy });
       for (const restarts of [false, true]) {
         if (restarts) home = await home.restarted();
-        const input = { group_id: copy, event_id };
+        const input = { group_id: copy, event_id: eventId };
         await assert.rejects(home.call("reply_request_cancel", input), refusal("imported_history"));
         await assert.rejects(home.call("reply", { ...input, text: "r" }), refusal("imported_history"));
         assert.equal((await owed())[`${other}::boss`]?.state, "open");
@@ -261,9 +261,9 @@ describe("Group export and import", () => {
     await assert.rejects(home.call("group_import", { path }), refusal("invalid_import"));
   });
 
-  const messageId = (group_id: string, text: string): string =>
+  const messageId = (groupId: string, text: string): string =>
     home.registry
-      .get(group_id)
+      .get(groupId)
       .ledger.page({ limit: 200 })
       .events.find((event) => textOf(event) === text)!.id;
 

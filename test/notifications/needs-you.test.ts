@@ -34,38 +34,38 @@ describe("what waits for the person", () => {
   const names = () => entered.flat().map(({ kind, reason }) => [kind, reason]);
 
   it("is a request until it is answered, and names its message", async () => {
-    const group_id = await setting.group("shop");
-    const event_id = await setting.ask(group_id, "Which database?");
+    const groupId = await setting.group("shop");
+    const eventId = await setting.ask(groupId, "Which database?");
     const [item] = setting.list(USER);
     assert.deepEqual(
       { ...item, key: "", since: "" },
       {
         key: "",
         kind: "request",
-        group_id,
+        group_id: groupId,
         group_title: "shop",
         actor: { id: "ann", title: "" },
         reason: "",
-        event_id,
+        event_id: eventId,
         since: "",
       },
     );
-    await setting.home.send(group_id, "an ordinary message", { to: ["ann"] });
+    await setting.home.send(groupId, "an ordinary message", { to: ["ann"] });
     assert.deepEqual(names(), [["request", ""]]);
-    await setting.home.call("reply", { group_id, event_id, text: "That one." });
+    await setting.home.call("reply", { group_id: groupId, event_id: eventId, text: "That one." });
     assert.deepEqual(setting.list(USER), []);
   });
 
   it("is an Actor's wait, one until it ends, whatever its reason", async () => {
-    const group_id = await setting.group("shop");
-    setting.does(group_id, WAITS);
-    setting.does(group_id, { ...WAITS, reason: "waits for permission to use Edit" });
+    const groupId = await setting.group("shop");
+    setting.does(groupId, WAITS);
+    setting.does(groupId, { ...WAITS, reason: "waits for permission to use Edit" });
     assert.deepEqual(names(), [["waiting", WAITS.reason]]);
     assert.equal(setting.list(USER)[0]?.reason, "waits for permission to use Edit");
-    setting.does(group_id, { state: "working" });
+    setting.does(groupId, { state: "working" });
     assert.deepEqual(setting.list(USER), []);
-    setting.does(group_id, { ...WAITS, since: LATER });
-    setting.does(group_id, {
+    setting.does(groupId, { ...WAITS, since: LATER });
+    setting.does(groupId, {
       state: "failed",
       reason: "its last turn failed",
       since: LATER,
@@ -79,51 +79,51 @@ describe("what waits for the person", () => {
   });
 
   it("isn't new when the same wait shows again a moment later", async () => {
-    const group_id = await setting.group("shop");
+    const groupId = await setting.group("shop");
     const trouble = {
       state: "working",
       reason: "the API is overloaded",
       since: SINCE,
       attention: true,
     } as const;
-    setting.does(group_id, trouble);
-    setting.does(group_id, { state: "working", since: SINCE });
-    setting.does(group_id, trouble);
+    setting.does(groupId, trouble);
+    setting.does(groupId, { state: "working", since: SINCE });
+    setting.does(groupId, trouble);
     assert.equal(entered.flat().length, 1);
-    setting.does(group_id, { state: "working", since: SINCE });
+    setting.does(groupId, { state: "working", since: SINCE });
     setting.home.clock.advance(11 * 60_000);
-    setting.does(group_id, trouble);
+    setting.does(groupId, trouble);
     assert.equal(entered.flat().length, 2);
   });
 
   it("isn't new after a restart, and keeps its name", async () => {
-    const group_id = await setting.group("shop");
-    await setting.ask(group_id, "Which database?");
+    const groupId = await setting.group("shop");
+    await setting.ask(groupId, "Which database?");
     const before = setting.list(USER);
     await setting.home.close();
     const { root, clock } = setting.home;
     setting = await Setting.open(service, { root, clock });
     entered = follow(setting);
     assert.deepEqual(setting.list(USER), before);
-    await setting.home.send(group_id, "an ordinary message", { to: ["ann"] });
+    await setting.home.send(groupId, "an ordinary message", { to: ["ann"] });
     assert.deepEqual(names(), []);
-    await setting.ask(group_id, "And which port?");
+    await setting.ask(groupId, "And which port?");
     assert.equal(entered.flat().length, 1);
   });
 
   it("goes with its Group", async () => {
-    const group_id = await setting.group("shop");
-    await setting.ask(group_id, "Which database?");
-    await setting.home.call("group_delete", { group_id, confirm: group_id });
+    const groupId = await setting.group("shop");
+    await setting.ask(groupId, "Which database?");
+    await setting.home.call("group_delete", { group_id: groupId, confirm: groupId });
     assert.deepEqual(setting.list(USER), []);
   });
 
   it("is announced by the first who claims it, once for each person", async () => {
-    const group_id = await setting.group("shop");
+    const groupId = await setting.group("shop");
     const other = await setting.group("other");
-    await setting.ask(group_id, "Which database?");
+    await setting.ask(groupId, "Which database?");
     const key = setting.list(USER)[0]!.key;
-    const member = await setting.person([group_id]);
+    const member = await setting.person([groupId]);
     const stranger = await setting.person([other]);
     assert.deepEqual(
       [member, stranger].map((caller) => setting.list(caller).length),
@@ -143,14 +143,14 @@ describe("what waits for the person", () => {
     );
     assert.equal(await claim(USER, `n_${"0".repeat(24)}`), false, "nothing of that name waits");
     await assert.rejects(claim(USER, "anything"), /key/);
-    await assert.rejects(claim(setting.home.actor(group_id, "ann")), { code: "permission_denied" });
+    await assert.rejects(claim(setting.home.actor(groupId, "ann")), { code: "permission_denied" });
   });
 
   it("is at most some hundred things, the newest first", async () => {
-    const group_id = await setting.group("shop");
+    const groupId = await setting.group("shop");
     for (let asked = 0; asked < 130; asked += 1) {
       setting.home.clock.advance(1000);
-      await setting.ask(group_id, `Question ${asked}`);
+      await setting.ask(groupId, `Question ${asked}`);
     }
     const items = setting.list(USER);
     assert.equal(items.length, 128);

@@ -18,7 +18,7 @@ const MARKER = "the-secret-text-of-a-message";
 describe("Web Push", () => {
   let service: TestPushService;
   let setting: Setting;
-  let group_id: string;
+  let groupId: string;
   let owner: Caller;
   let phone: TestBrowser;
   before(async () => (service = await TestPushService.open()));
@@ -27,7 +27,7 @@ describe("Web Push", () => {
     service.asked.length = 0;
     service.status = 201;
     setting = await Setting.open(service);
-    group_id = await setting.group("shop");
+    groupId = await setting.group("shop");
     owner = await setting.person();
     phone = new TestBrowser(service.host, "phone");
   });
@@ -42,8 +42,8 @@ describe("Web Push", () => {
 
   it("tells a phone what no window has announced, encrypted, and without text of a message", async () => {
     const id = await setting.subscribe(owner, phone);
-    const { public_key } = await setting.home.call("push_prepare", {}, { as: owner });
-    const event_id = await setting.ask(group_id, MARKER);
+    const { public_key: publicKey } = await setting.home.call("push_prepare", {}, { as: owner });
+    const eventId = await setting.ask(groupId, MARKER);
     const [item] = setting.list(USER);
     setting.home.clock.advance(2900);
     assert.equal(service.asked.length, 0);
@@ -54,13 +54,13 @@ describe("Web Push", () => {
     assert.deepEqual(phone.read(asked), {
       key: item!.key,
       kind: "request",
-      group_id,
+      group_id: groupId,
       group_title: "shop",
       actor: { id: "ann", title: "" },
-      event_id,
+      event_id: eventId,
     });
     assert.ok(!asked.body.includes(MARKER) && !asked.body.includes("shop"), "it isn't encrypted");
-    const { aud, sub, exp } = senderOf(asked, public_key);
+    const { aud, sub, exp } = senderOf(asked, publicKey);
     assert.deepEqual([aud, sub], [`https://${service.host}`, "mailto:svc@example.com"]);
     assert.ok(Number(exp) * 1000 < Date.now() + 24 * 3600 * 1000);
     const { headers } = asked;
@@ -84,12 +84,12 @@ describe("Web Push", () => {
       const { key } = setting.list(USER)[0]!;
       return (await setting.home.call("notification_claim", { key }, { as: USER })).claimed;
     };
-    const first = await setting.ask(group_id, "Which database?");
+    const first = await setting.ask(groupId, "Which database?");
     assert.ok(await claim());
     setting.home.clock.advance(3100);
-    await setting.home.call("reply", { group_id, event_id: first, text: "That one." });
+    await setting.home.call("reply", { group_id: groupId, event_id: first, text: "That one." });
     setting.home.clock.advance(120_000);
-    await setting.ask(group_id, "And which port?");
+    await setting.ask(groupId, "And which port?");
     assert.ok(await claim());
     setting.home.clock.advance(3100);
     setting.home.clock.advance(59_000);
@@ -104,7 +104,7 @@ describe("Web Push", () => {
     const tablet = new TestBrowser(service.host, "tablet");
     await setting.subscribe(owner, phone, ["waiting"]);
     await setting.subscribe(member, tablet);
-    await setting.ask(group_id, "Which database?");
+    await setting.ask(groupId, "Which database?");
     setting.home.clock.advance(3100);
     await setting.ask(elsewhere, "Which port?");
     setting.home.clock.advance(3100);
@@ -114,16 +114,16 @@ describe("Web Push", () => {
       ["/push/tablet"],
     );
     assert.deepEqual([(await list()).length, (await list(member)).length], [1, 1], "each sees their own");
-    const push_id = (await list(member))[0]!.id;
+    const pushId = (await list(member))[0]!.id;
     await assert.rejects(
-      setting.home.call("push_unsubscribe", { push_id }, { as: owner }),
+      setting.home.call("push_unsubscribe", { push_id: pushId }, { as: owner }),
       refusal("push_not_found"),
     );
   });
 
   it("counts what fails and says why, and drops a browser that has gone", async () => {
-    const push_id = await setting.subscribe(owner, phone);
-    const test = () => setting.home.call("push_test", { push_id }, { as: owner });
+    const pushId = await setting.subscribe(owner, phone);
+    const test = () => setting.home.call("push_test", { push_id: pushId }, { as: owner });
     service.status = 503;
     assert.deepEqual(await test(), { sent: false, reason: "The push service answered 503." });
     assert.equal((await counted(0, 1)).last_failure?.reason, "The push service answered 503.");
@@ -141,32 +141,34 @@ describe("Web Push", () => {
   });
 
   it("sends at most some in a minute", async () => {
-    const push_id = await setting.subscribe(owner, phone);
+    const pushId = await setting.subscribe(owner, phone);
     const results = [];
     for (let asked = 0; asked < 21; asked += 1)
-      results.push((await setting.home.call("push_test", { push_id }, { as: owner })).sent);
+      results.push((await setting.home.call("push_test", { push_id: pushId }, { as: owner })).sent);
     assert.deepEqual(results, [...Array.from({ length: 20 }, () => true), false]);
     setting.home.clock.advance(61_000);
-    assert.ok((await setting.home.call("push_test", { push_id }, { as: owner })).sent);
+    assert.ok((await setting.home.call("push_test", { push_id: pushId }, { as: owner })).sent);
   });
 
   it("keeps key and subscriptions for the owner alone, over a restart", async () => {
-    const push_id = await setting.subscribe(owner, phone, ["failed"]);
-    const { public_key } = await setting.home.call("push_prepare", {}, { as: owner });
-    assert.equal(await setting.subscribe(owner, phone, ["waiting", "failed"]), push_id);
+    const pushId = await setting.subscribe(owner, phone, ["failed"]);
+    const { public_key: publicKey } = await setting.home.call("push_prepare", {}, { as: owner });
+    assert.equal(await setting.subscribe(owner, phone, ["waiting", "failed"]), pushId);
     const { root, clock } = setting.home;
     for (const file of ["push_key.json", "push.json"])
       assert.equal(statSync(join(root, "secrets", file)).mode & 0o777, 0o600, file);
     await setting.home.close();
     setting = await Setting.open(service, { root, clock });
-    assert.deepEqual(await setting.home.call("push_prepare", {}, { as: owner }), { public_key });
+    assert.deepEqual(await setting.home.call("push_prepare", {}, { as: owner }), { public_key: publicKey });
     const [browser] = await list();
-    assert.deepEqual([browser?.id, browser?.kinds], [push_id, ["waiting", "failed"]]);
+    assert.deepEqual([browser?.id, browser?.kinds], [pushId, ["waiting", "failed"]]);
     const shown = JSON.stringify([await list(), await setting.home.call("push_prepare", {}, { as: owner })]);
-    const { private_key } = JSON.parse(readFileSync(join(root, "secrets", "push_key.json"), "utf8")) as {
+    const { private_key: privateKey } = JSON.parse(
+      readFileSync(join(root, "secrets", "push_key.json"), "utf8"),
+    ) as {
       private_key: string;
     };
-    for (const secret of [private_key, "/push/phone", phone.keys.auth]) assert.ok(!shown.includes(secret));
+    for (const secret of [privateKey, "/push/phone", phone.keys.auth]) assert.ok(!shown.includes(secret));
   });
 
   it("leaves a damaged file as it is, says so, and runs on", async () => {
@@ -185,7 +187,7 @@ describe("Web Push", () => {
   it("ends with the session that made it", async () => {
     await setting.subscribe(owner, phone);
     await setting.home.services.access.accessTokens.revoke((owner as { token_id: string }).token_id);
-    await setting.ask(group_id, "Which database?");
+    await setting.ask(groupId, "Which database?");
     setting.home.clock.advance(3100);
     const file = join(setting.home.root, "secrets", "push.json");
     await until("it is removed", () => !readFileSync(file, "utf8").includes("/push/phone"));
@@ -215,7 +217,7 @@ describe("Web Push", () => {
     const off = Buffer.alloc(65, 4).toString("base64url");
     await assert.rejects(subscribe(phone.endpoint, owner, { p256dh: off }), refusal("invalid_args"));
     await assert.rejects(subscribe(phone.endpoint, USER), refusal("permission_denied"));
-    const actor = setting.home.actor(group_id, "ann");
+    const actor = setting.home.actor(groupId, "ann");
     await assert.rejects(subscribe(phone.endpoint, actor), refusal("permission_denied"));
     assert.deepEqual(await list(), []);
   });

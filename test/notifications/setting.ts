@@ -176,30 +176,30 @@ export class Setting {
 
   /** A Group with an Actor in a terminal. */
   async group(title: string): Promise<string> {
-    const { group_id } = await this.home.call("group_create", { title });
+    const { group_id: groupId } = await this.home.call("group_create", { title });
     await this.home.call("actor_add", {
-      group_id,
+      group_id: groupId,
       actor_id: "ann",
       runtime: "claude",
       runner: "pty",
       command: ["claude"],
     });
-    return group_id;
+    return groupId;
   }
 
   /** The Actor does that from now on. */
-  does(group_id: string, doing: Partial<Doing>): void {
-    this.#states.set(`${group_id} ann`, { ...IDLE, ...doing });
-    this.#presence.tell(group_id, "ann");
+  does(groupId: string, doing: Partial<Doing>): void {
+    this.#states.set(`${groupId} ann`, { ...IDLE, ...doing });
+    this.#presence.tell(groupId, "ann");
   }
 
   /** A request to the person; answers its id. */
-  async ask(group_id: string, text: string): Promise<string> {
+  async ask(groupId: string, text: string): Promise<string> {
     const { event } = await this.home.send(
-      group_id,
+      groupId,
       text,
       { to: ["user"], message_mode: "request_reply" },
-      this.home.actor(group_id, "ann"),
+      this.home.actor(groupId, "ann"),
     );
     return event.id;
   }

@@ -159,9 +159,12 @@ describe("the dispatcher", () => {
       await told("group_set_state", { group_id: GROUP, state: "dead" }),
       "'state' must be one of active, idle, paused, stopped",
     );
-    const mail_notice_after_seconds = 1e300;
+    const mailNoticeAfterSeconds = 1e300;
     assert.equal(
-      await told("group_update", { group_id: GROUP, settings: { mail_notice_after_seconds } }),
+      await told("group_update", {
+        group_id: GROUP,
+        settings: { mail_notice_after_seconds: mailNoticeAfterSeconds },
+      }),
       "'settings.mail_notice_after_seconds' must be at most 9007199254740991",
     );
   });

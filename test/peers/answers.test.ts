@@ -24,34 +24,34 @@ describe("answers and withdrawals between instances", () => {
   });
   afterEach(() => pair.close());
 
-  const reply = (side: Side, event_id: string, more: Partial<ArgumentsOf<"reply">> = {}, as: Caller = USER) =>
-    side.home.call("reply", { group_id: side.group_id, event_id, text: "answer", ...more }, { as });
+  const reply = (side: Side, eventId: string, more: Partial<ArgumentsOf<"reply">> = {}, as: Caller = USER) =>
+    side.home.call("reply", { group_id: side.group_id, event_id: eventId, text: "answer", ...more }, { as });
 
-  const cancel = (side: Side, event_id: string, as: Caller = USER) =>
-    side.home.call("reply_request_cancel", { group_id: side.group_id, event_id }, { as });
+  const cancel = (side: Side, eventId: string, as: Caller = USER) =>
+    side.home.call("reply_request_cancel", { group_id: side.group_id, event_id: eventId }, { as });
 
   async function delivered(
     more: Parameters<Pair["send"]>[0] = {},
     as: Caller = USER,
   ): Promise<{ sent: MessageEvent; arrived: MessageEvent }> {
     const count = here.receipts().length;
-    const { source_event } = await pair.send(more, as);
+    const { source_event: sourceEvent } = await pair.send(more, as);
     await pair.ended(here, count + 1);
-    return { sent: source_event, arrived: there.messages().at(-1)! };
+    return { sent: sourceEvent, arrived: there.messages().at(-1)! };
   }
 
   it("lets nobody follow what hasn't arrived for sure", async () => {
     verifies("RPL-004");
     here.transport.wire = DOWN;
-    const { source_event } = await pair.send();
+    const { source_event: sourceEvent } = await pair.send();
     await assert.rejects(
-      reply(here, source_event.id),
+      reply(here, sourceEvent.id),
       refusal("connect_receipt_required", { state: "queued" }),
     );
     here.transport.wire = UP;
     await pair.ended(here);
-    const { event } = await reply(here, source_event.id);
-    assert.equal(event.data.reply_to, source_event.id);
+    const { event } = await reply(here, sourceEvent.id);
+    assert.equal(event.data.reply_to, sourceEvent.id);
   });
 
   it("keeps a reply among those that the message was between", async () => {
@@ -168,8 +168,8 @@ describe("answers and withdrawals between instances", () => {
     await reply(there, arrived.id, {}, there.actor("bob"));
     await pair.ended(there, 2);
     assert.deepEqual(await state(there, arrived.id), ["replied"]);
-    const { obligation_status } = await here.home.status(here.group_id, sent.id);
-    assert.deepEqual(Object.keys(obligation_status), [`connect:${there.instance_id}::bob`]);
+    const { obligation_status: obligationStatus } = await here.home.status(here.group_id, sent.id);
+    assert.deepEqual(Object.keys(obligationStatus), [`connect:${there.instance_id}::bob`]);
     assert.deepEqual(await state(here, sent.id), ["replied"]);
   });
 
@@ -203,9 +203,10 @@ describe("answers and withdrawals between instances", () => {
     here.transport.wire = () => ({ kind: "uncertain", reason: "broke" });
     const { event, cancelled } = await cancel(here, sent.id);
     assert.equal(cancelled.length, 2);
-    const { obligation_status, connect_cancellation } = await here.home.status(here.group_id, sent.id);
-    assert.ok(Object.values(obligation_status).every(({ state }) => state === "cancelled"));
-    assert.deepEqual(connect_cancellation, { state: "queued" });
+    const { obligation_status: obligationStatus, connect_cancellation: connectCancellation } =
+      await here.home.status(here.group_id, sent.id);
+    assert.ok(Object.values(obligationStatus).every(({ state }) => state === "cancelled"));
+    assert.deepEqual(connectCancellation, { state: "queued" });
     const [record] = here.records();
     assert.ok(record?.work.kind === "cancel");
     assert.deepEqual(record.source_event, event);
@@ -264,9 +265,9 @@ describe("answers and withdrawals between instances", () => {
     let isHeld = true;
     here.transport.wire = (request, carry) =>
       request.operation.op === "deliver" && isHeld ? { kind: "refused", reason: "held" } : carry();
-    const { source_event } = await pair.send({ message_mode: "request_reply" });
+    const { source_event: sourceEvent } = await pair.send({ message_mode: "request_reply" });
     await rest();
-    await cancel(here, source_event.id);
+    await cancel(here, sourceEvent.id);
     // The peer is waited for after the refusal; then both go.
     await pair.eventually(() => here.transport.ops("cancel").length === 1);
     isHeld = false;
@@ -276,10 +277,7 @@ describe("answers and withdrawals between instances", () => {
     const last = here.transport.ops("deliver").at(-1)!.at;
     assert.ok(last > cancels[0]! - SECOND && last <= cancels[1]!);
     assert.equal(there.messages().length, 1);
-    assert.equal(
-      (await here.home.status(here.group_id, source_event.id)).connect_cancellation?.state,
-      "sent",
-    );
+    assert.equal((await here.home.status(here.group_id, sourceEvent.id)).connect_cancellation?.state, "sent");
   });
 
   it("is unconfirmed when its time ends without an answer, and failed by a signed refusal alone", async () => {

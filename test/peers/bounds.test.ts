@@ -37,20 +37,20 @@ describe("the outbox of all peers together", function () {
     const { records, recordsPerPeer } = LIMITS.outbox;
     const peers: string[] = [];
     for (let made = 0; made * recordsPerPeer < records; made += 1) {
-      const { instance_id } = await newIdentity();
-      peers.push(instance_id);
-      for (let at = 0; at < recordsPerPeer; at += 1) await accept(outbox, instance_id);
+      const { instance_id: instanceId } = await newIdentity();
+      peers.push(instanceId);
+      for (let at = 0; at < recordsPerPeer; at += 1) await accept(outbox, instanceId);
     }
     assert.equal(outbox.size, 1024);
-    const { instance_id } = await newIdentity();
+    const { instance_id: instanceId } = await newIdentity();
     for (const full of [outbox, await open()]) {
-      await assert.rejects(accept(full, instance_id), refusal("outbox_full", { limit: 1024 }));
+      await assert.rejects(accept(full, instanceId), refusal("outbox_full", { limit: 1024 }));
       assert.equal(written(), 1024);
     }
     const [done] = outbox.entries();
     assert.ok(done !== undefined);
     outbox.remove(done);
-    await accept(outbox, instance_id);
+    await accept(outbox, instanceId);
     assert.equal(outbox.size, 1024);
   });
 
@@ -58,17 +58,17 @@ describe("the outbox of all peers together", function () {
     verifies("LIM-037", "ERR-017");
     const { open, outbox, written } = await emptyOutbox();
     for (let made = 0; made < 4; made += 1) {
-      const { instance_id } = await newIdentity();
-      for (let at = 0; at < 8; at += 1) await accept(outbox, instance_id, [3 * MiB, 5 * MiB]);
+      const { instance_id: instanceId } = await newIdentity();
+      for (let at = 0; at < 8; at += 1) await accept(outbox, instanceId, [3 * MiB, 5 * MiB]);
     }
     const before = written();
-    const { instance_id } = await newIdentity();
+    const { instance_id: instanceId } = await newIdentity();
     for (const full of [outbox, await open()]) {
-      await assert.rejects(accept(full, instance_id, [1]), refusal("outbox_full", { limit: 256 * MiB }));
+      await assert.rejects(accept(full, instanceId, [1]), refusal("outbox_full", { limit: 256 * MiB }));
       assert.equal(written(), before);
     }
     // What has no files needs no room for them.
-    await accept(outbox, instance_id);
+    await accept(outbox, instanceId);
     assert.equal(written(), before + 1);
   });
 });
@@ -89,7 +89,7 @@ describe("the sending half", () => {
       if (operation.op === "deliver") release = await here.group.permit.acquireWrite();
       return answer;
     };
-    const { source_event } = await pair.send();
+    const { source_event: sourceEvent } = await pair.send();
     await pair.eventually(() => there.messages().length === 1);
     here.transport.wire = UP;
     await rest();
@@ -101,7 +101,7 @@ describe("the sending half", () => {
     await pair.eventually(() => here.records()[0]?.progress.last_error?.code === "group_busy");
     release();
     await pair.ended(here);
-    assert.equal((await here.delivery(source_event.id))?.state, "sent");
+    assert.equal((await here.delivery(sourceEvent.id))?.state, "sent");
     assert.equal(there.messages().length, 1);
   });
 
@@ -114,13 +114,13 @@ describe("the sending half", () => {
     here.transport.mostOpen = 0;
     const others = await Promise.all(
       Array.from({ length: 10 }, async (_, at) => {
-        const { instance_id, public_key } = await newIdentity();
-        const connection_id = `direct-00000000-0000-4000-8000-00000000000${at}`;
+        const { instance_id: instanceId, public_key: publicKey } = await newIdentity();
+        const connectionId = `direct-00000000-0000-4000-8000-00000000000${at}`;
         return {
           ...usual,
-          connection_id,
-          remote: { ...usual.remote, instance_id, public_key },
-          route: { via: "direct" as const, connection_id, instance_id },
+          connection_id: connectionId,
+          remote: { ...usual.remote, instance_id: instanceId, public_key: publicKey },
+          route: { via: "direct" as const, connection_id: connectionId, instance_id: instanceId },
         };
       }),
     );

@@ -28,9 +28,9 @@ for (const way of WAYS) {
       fs.rmSync(folder, { recursive: true, force: true });
     });
 
-    const copyOf = async ({ home, group_id, name }: Side): Promise<string> => {
+    const copyOf = async ({ home, group_id: groupId, name }: Side): Promise<string> => {
       const path = join(folder, name);
-      await home.call("group_export", { group_id, path });
+      await home.call("group_export", { group_id: groupId, path });
       const { group } = await home.call("group_import", { path });
       await home.call("group_start", { group_id: group.group_id });
       return group.group_id;
@@ -40,17 +40,17 @@ for (const way of WAYS) {
 
     it("withdraws and answers nothing, on either side, before and after a restart", async () => {
       verifies("MSG-020");
-      const { source_event } = await pair.send({ to: ["bob"], message_mode: "request_reply" });
+      const { source_event: sourceEvent } = await pair.send({ to: ["bob"], message_mode: "request_reply" });
       await pair.ended(pair.here);
       const received = pair.there.messages().at(-1)!;
-      for (const [side, event_id] of [
-        [pair.here, source_event.id],
+      for (const [side, eventId] of [
+        [pair.here, sourceEvent.id],
         [pair.there, received.id],
       ] as const) {
         const copy = await copyOf(side);
         for (const restarts of [false, true]) {
           if (restarts) await side.restart();
-          const input = { group_id: copy, event_id };
+          const input = { group_id: copy, event_id: eventId };
           const { home } = side;
           const calls = [
             home.call("reply_request_cancel", input),
@@ -58,7 +58,7 @@ for (const way of WAYS) {
             home.call("message_upload_preflight", {
               group_id: copy,
               to: [],
-              reply_to: event_id,
+              reply_to: eventId,
               files: [{ name: "a", bytes: 1 }],
             }),
           ];
@@ -74,35 +74,38 @@ for (const way of WAYS) {
 
     it("says of nothing that it is on its way, whatever the original still sends", async () => {
       pair.here.transport.wire = DOWN;
-      const { source_event } = await pair.send({ to: ["bob"] });
+      const { source_event: sourceEvent } = await pair.send({ to: ["bob"] });
       const copy = await copyOf(pair.here);
-      const statusOf = async (group_id: string) =>
-        (await pair.here.home.status(group_id, source_event.id)).connect_delivery?.state;
+      const statusOf = async (groupId: string) =>
+        (await pair.here.home.status(groupId, sourceEvent.id)).connect_delivery?.state;
       assert.equal(await statusOf(pair.here.group_id), "queued");
       assert.equal(await statusOf(copy), "unconfirmed");
     });
 
     it("has received nothing and asked for nothing, as peers see it", async () => {
-      const { source_event, delivery_id } = await pair.send({ to: ["bob"], message_mode: "request_reply" });
+      const { source_event: sourceEvent, delivery_id: deliveryId } = await pair.send({
+        to: ["bob"],
+        message_mode: "request_reply",
+      });
       await pair.ended(pair.here);
       await pair.here.home.call("reply_request_cancel", {
         group_id: pair.here.group_id,
-        event_id: source_event.id,
+        event_id: sourceEvent.id,
       });
       await pair.eventually(() => openThere() === 0);
       const received = pair.there.messages().at(-1)!;
       const control = pair.there.events("chat.reply_request.cancelled").at(-1)!;
-      const { delivery_id: control_id } = control.data.connect_cancel!;
+      const { delivery_id: controlId } = control.data.connect_cancel!;
       const { messaging } = pair.there.home;
       const copy = await copyOf(pair.there);
-      for (const [group_id, isThere] of [
+      for (const [groupId, isThere] of [
         [pair.there.group_id, true],
         [copy, false],
       ] as const) {
-        const chat = messaging.get(group_id);
+        const chat = messaging.get(groupId);
         const known = [
-          receivedMessage(chat, pair.here.instance_id, delivery_id),
-          receivedControl(chat, pair.here.instance_id, control_id),
+          receivedMessage(chat, pair.here.instance_id, deliveryId),
+          receivedControl(chat, pair.here.instance_id, controlId),
           originalOf(chat, received.id),
         ];
         assert.deepEqual(
@@ -113,15 +116,15 @@ for (const way of WAYS) {
     });
 
     it("is no end of a message that stands in it, however it came there", async () => {
-      const { source_event } = await pair.send({ to: ["bob"], message_mode: "request_reply" });
+      const { source_event: sourceEvent } = await pair.send({ to: ["bob"], message_mode: "request_reply" });
       await pair.ended(pair.here);
       for (const [side, event] of [
-        [pair.here, source_event],
+        [pair.here, sourceEvent],
         [pair.there, pair.there.messages().at(-1)!],
       ] as const) {
         const other = await side.home.group("dev");
-        const { id, kind, scope_key, by, data } = event;
-        await side.home.registry.get(other).ledger.append({ id, kind, scope_key, by, data });
+        const { id, kind, scope_key: scopeKey, by, data } = event;
+        await side.home.registry.get(other).ledger.append({ id, kind, scope_key: scopeKey, by, data });
         const input = { group_id: other, event_id: id };
         await assert.rejects(side.home.call("reply_request_cancel", input), refusal("event_not_found"));
         await assert.rejects(side.home.call("reply", { ...input, text: "r" }), refusal("event_not_found"));

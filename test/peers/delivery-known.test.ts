@@ -21,19 +21,19 @@ describe("what is known of a message", () => {
     verifies("OUT-025", "OUT-028", "EVT-003", "EVT-004", "LIM-033", "OUT-016");
     const { here, there } = pair;
     here.transport.wire = DOWN;
-    const { source_event } = await pair.send({}, here.actor("ann"));
+    const { source_event: sourceEvent } = await pair.send({}, here.actor("ann"));
     await pair.pass(15 * MINUTE - 2 * SECOND, 5 * SECOND);
-    assert.equal((await here.delivery(source_event.id))?.state, "queued");
+    assert.equal((await here.delivery(sourceEvent.id))?.state, "queued");
     assert.deepEqual(here.receipts(), []);
     await pair.pass(4 * SECOND);
     await pair.ended(here);
-    const delivery = await here.delivery(source_event.id);
+    const delivery = await here.delivery(sourceEvent.id);
     assert.equal(delivery?.state, "failed");
     assert.equal(delivery?.error?.code, "connect_delivery_expired");
     const [notice, ...more] = here.notices();
     assert.deepEqual(more, []);
     assert.equal(notice?.data.target_actor_id, "ann");
-    assert.equal(notice?.data.related_event_id, source_event.id);
+    assert.equal(notice?.data.related_event_id, sourceEvent.id);
     const handed = await here.home.read(here.group_id, "ann");
     assert.deepEqual(handed.texts, ["connect_delivery"]);
     assert.deepEqual(there.messages(), []);
@@ -73,10 +73,10 @@ describe("what is known of a message", () => {
     verifies("OUT-030", "OUT-032", "OUT-040");
     const { here } = pair;
     here.transport.wire = () => new Promise(() => {});
-    const { source_event } = await pair.send();
+    const { source_event: sourceEvent } = await pair.send();
     await pair.pass(15 * MINUTE + 10 * SECOND, SECOND);
     await pair.ended(here);
-    assert.equal((await here.delivery(source_event.id))?.state, "unconfirmed");
+    assert.equal((await here.delivery(sourceEvent.id))?.state, "unconfirmed");
     assert.equal(here.notices().length, 1);
     assert.equal(here.transport.ops("deliver").length, 1);
     assert.ok(here.transport.ops("receipt").length > 3);
@@ -85,10 +85,15 @@ describe("what is known of a message", () => {
   it("takes no unsigned or foreign word for a receipt, and nothing but a signed null for leave to send again", async () => {
     verifies("OUT-023", "OUT-040", "PEER-021", "PEER-022");
     const { here, there } = pair;
-    const receipt = (event_id: string) => ({
+    const receipt = (eventId: string) => ({
       ok: true as const,
       result: {
-        receipt: { delivery_id: "", message_sha256: "", event_id, delivered_at: "2026-01-01T00:00:00Z" },
+        receipt: {
+          delivery_id: "",
+          message_sha256: "",
+          event_id: eventId,
+          delivered_at: "2026-01-01T00:00:00Z",
+        },
       },
     });
     const answers = [
@@ -111,11 +116,11 @@ describe("what is known of a message", () => {
     ];
     let next = 0;
     here.transport.wire = (request) => answers[next++ % answers.length]!(request);
-    const { source_event } = await pair.send();
+    const { source_event: sourceEvent } = await pair.send();
     await pair.pass(3 * MINUTE);
     assert.ok(next >= 5);
     assert.equal(here.transport.ops("deliver").length, 1);
-    assert.equal((await here.delivery(source_event.id))?.state, "queued");
+    assert.equal((await here.delivery(sourceEvent.id))?.state, "queued");
     assert.deepEqual(here.receipts(), []);
   });
 
@@ -129,21 +134,21 @@ describe("what is known of a message", () => {
       const { result } = outcome.response;
       const { receipt } = (result as { result: { receipt: Receipt | null } }).result;
       if (receipt === null) return outcome;
-      const delivered_at = new Date(Date.parse(receipt.delivered_at) + ahead).toISOString();
+      const deliveredAt = new Date(Date.parse(receipt.delivered_at) + ahead).toISOString();
       return signed(there.identity, request, {
         ok: true,
-        result: { receipt: { ...receipt, delivered_at } },
+        result: { receipt: { ...receipt, delivered_at: deliveredAt } },
       });
     };
-    const { source_event } = await pair.send();
+    const { source_event: sourceEvent } = await pair.send();
     await pair.pass(MINUTE);
-    assert.equal((await here.delivery(source_event.id))?.state, "queued");
+    assert.equal((await here.delivery(sourceEvent.id))?.state, "queued");
     assert.deepEqual(here.receipts(), []);
     // As far as clocks may be apart while requests are still taken.
     ahead = 45 * SECOND;
     await pair.pass(2 * MINUTE);
     await pair.ended(here);
-    assert.equal((await here.delivery(source_event.id))?.state, "sent");
+    assert.equal((await here.delivery(sourceEvent.id))?.state, "sent");
     assert.equal(there.messages().length, 1);
   });
 
@@ -156,12 +161,12 @@ describe("what is known of a message", () => {
       if (op !== "catalog") asked.push(op);
       return { kind: "denied", code, message: "Never heard of you.", details: {} };
     };
-    const { source_event } = await pair.send();
+    const { source_event: sourceEvent } = await pair.send();
     await pair.pass(15 * MINUTE - 2 * SECOND, 5 * SECOND);
-    assert.equal((await here.delivery(source_event.id))?.state, "queued");
+    assert.equal((await here.delivery(sourceEvent.id))?.state, "queued");
     await pair.pass(10 * SECOND);
     await pair.ended(here);
-    const delivery = await here.delivery(source_event.id);
+    const delivery = await here.delivery(sourceEvent.id);
     assert.equal(delivery?.state, "unconfirmed");
     assert.match(delivery?.error?.message ?? "", /said: \u201cNever heard of you\.\u201d/u);
     assert.deepEqual(new Set(asked.slice(1)), new Set(["receipt"]));
@@ -177,9 +182,9 @@ describe("what is known of a message", () => {
       request.operation.op === "deliver"
         ? signed(there.identity, request, { ok: false, error: { code: "connect_message_invalid", message } })
         : carry();
-    const { source_event } = await pair.send();
+    const { source_event: sourceEvent } = await pair.send();
     await pair.ended(here);
-    const error = (await here.delivery(source_event.id))?.error;
+    const error = (await here.delivery(sourceEvent.id))?.error;
     assert.equal(error?.code, "connect_message_invalid");
     const quoted = /^(.*) said: \u201c([^\u201c\u201d]*)\u201d$/u.exec(error?.message ?? "");
     assert.equal(quoted?.[1], name);
@@ -198,10 +203,10 @@ describe("what is known of a message", () => {
       if (operation.op === "deliver") here.authority.grants = [];
       return answer;
     };
-    const { source_event } = await pair.send();
+    const { source_event: sourceEvent } = await pair.send();
     await pair.ended(here);
     assert.equal(there.messages().length, 1);
-    assert.equal((await here.delivery(source_event.id))?.state, "unconfirmed");
+    assert.equal((await here.delivery(sourceEvent.id))?.state, "unconfirmed");
   });
 
   it("ends when its grant is gone: failed when it never left, unconfirmed when it may have", async () => {
@@ -233,14 +238,14 @@ describe("what is known of a message", () => {
     const sending = pair.send();
     await until(() => here.files.held.length > 0);
     for (const go of here.files.held.splice(0)) go();
-    const { source_event } = await sending;
+    const { source_event: sourceEvent } = await sending;
     await until(() => here.files.held.length > 0);
     here.authority.grants = [];
     here.authority.changed();
     here.files.recover();
     const [receipt] = await pair.ended(here);
     assert.equal(receipt!.data.status, "failed");
-    assert.equal((await here.delivery(source_event.id))?.state, "failed");
+    assert.equal((await here.delivery(sourceEvent.id))?.state, "failed");
     assert.deepEqual(here.transport.ops(), []);
     assert.deepEqual(there.messages(), []);
   });
@@ -292,17 +297,17 @@ describe("what is known of a message", () => {
   it("waits while its grant can't be confirmed: that proves nothing", async () => {
     const { here } = pair;
     here.transport.wire = DOWN;
-    const { source_event } = await pair.send();
+    const { source_event: sourceEvent } = await pair.send();
     await rest();
     here.transport.wire = UP;
     here.authority.state = "unavailable";
     here.authority.changed();
     await pair.pass(2 * MINUTE);
-    assert.equal((await here.delivery(source_event.id))?.state, "queued");
+    assert.equal((await here.delivery(sourceEvent.id))?.state, "queued");
     here.authority.state = "granted";
     here.authority.changed();
     await pair.ended(here);
-    assert.equal((await here.delivery(source_event.id))?.state, "sent");
+    assert.equal((await here.delivery(sourceEvent.id))?.state, "sent");
     await assert.rejects(async () => {
       here.authority.state = "unavailable";
       await pair.send();
@@ -318,15 +323,15 @@ describe("what is known of a message", () => {
       posts += 1;
       return posts === 1 ? { kind: "uncertain", reason: "broke" } : carry();
     };
-    const { source_event } = await pair.send({ to: ["bob"] });
+    const { source_event: sourceEvent } = await pair.send({ to: ["bob"] });
     await until(() => posts === 1);
     await there.home.call("actor_remove", { group_id: there.group_id, actor_id: "bob" });
     await there.home.call("actor_add", { group_id: there.group_id, actor_id: "bob" });
     await pair.pass(80 * SECOND);
-    assert.equal((await here.delivery(source_event.id))?.state, "queued");
+    assert.equal((await here.delivery(sourceEvent.id))?.state, "queued");
     await pair.pass(30 * SECOND);
     await pair.ended(here);
-    const delivery = await here.delivery(source_event.id);
+    const delivery = await here.delivery(sourceEvent.id);
     assert.equal(delivery?.state, "failed");
     assert.equal(delivery?.error?.code, "connect_recipient_replaced");
     assert.deepEqual(there.messages(), []);

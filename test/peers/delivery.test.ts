@@ -150,7 +150,7 @@ for (const way of ["direct", "external", "account"] as const satisfies Way[]) {
         if (lost.length === 1) return { kind: "uncertain", reason: "the connection broke" };
         return carry();
       };
-      const { source_event } = await pair.send();
+      const { source_event: sourceEvent } = await pair.send();
       await until(() => lost.length === 1);
       await rest();
       assert.equal(here.records()[0]?.progress.needs_receipt, true);
@@ -159,7 +159,7 @@ for (const way of ["direct", "external", "account"] as const satisfies Way[]) {
       assert.deepEqual(lost, ["deliver", "receipt", "deliver"]);
       const [first, second] = here.transport.ops("deliver");
       assert.equal(JSON.stringify(sent(first!)), JSON.stringify(sent(second!)));
-      assert.equal((await here.delivery(source_event.id))?.state, "sent");
+      assert.equal((await here.delivery(sourceEvent.id))?.state, "sent");
       assert.equal(there.messages().length, 1);
     });
   });

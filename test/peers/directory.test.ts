@@ -116,7 +116,7 @@ describe("connect_catalog", () => {
     authorities.add(account, here.transport);
     const found = (await ask()) as Discovery;
     assert.deepEqual(
-      found.instances.map(({ instance_id }) => instance_id),
+      found.instances.map(({ instance_id: instanceId }) => instanceId),
       [there.instance_id],
     );
     assert.deepEqual(
@@ -125,7 +125,7 @@ describe("connect_catalog", () => {
     );
     const { connections } = await here.home.call("connection_list", { group_id: here.group_id });
     assert.deepEqual(
-      connections.map(({ kind, group_id }) => [kind, group_id]),
+      connections.map(({ kind, group_id: groupId }) => [kind, groupId]),
       [
         ["direct", here.group_id],
         ["account", null],
@@ -173,16 +173,16 @@ describe("connect_catalog", () => {
       return { groups, next: from === 0 ? "50" : null };
     });
     await pair.pass(70 * SECOND);
-    const { instance_id } = pair.there;
+    const { instance_id: instanceId } = pair.there;
     const page = async (more: { after?: string; limit?: number } = {}) =>
-      (await ask({ instance_id, ...more })) as Details;
+      (await ask({ instance_id: instanceId, ...more })) as Details;
     assert.equal((await page()).catalog?.groups.length, 20);
     assert.equal((await page({ limit: 0 })).catalog?.groups.length, 1);
     assert.equal((await page({ limit: 1000 })).catalog?.groups.length, 64);
     const seen: string[] = [];
     for (let after: string | undefined, more = true; more; ) {
       const { catalog, next } = await page({ ...(after === undefined ? {} : { after }), limit: 30 });
-      seen.push(...catalog!.groups.map(({ group_id }) => group_id));
+      seen.push(...catalog!.groups.map(({ group_id: groupId }) => groupId));
       after = next ?? undefined;
       more = next !== null;
     }

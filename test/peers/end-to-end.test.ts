@@ -29,16 +29,16 @@ for (const way of ["account", "external", "direct"] as const satisfies Way[]) {
 
     /** Sends from here and waits for the receipt; both events. */
     async function delivered(more: Parameters<Pair["send"]>[0] = {}) {
-      const { source_event } = await pair.send(more);
-      await ended(here, source_event.id);
-      const arrived = there.messages().find(({ data }) => data.src_event_id === source_event.id);
+      const { source_event: sourceEvent } = await pair.send(more);
+      await ended(here, sourceEvent.id);
+      const arrived = there.messages().find(({ data }) => data.src_event_id === sourceEvent.id);
       assert.ok(arrived !== undefined);
-      return { sent: source_event, arrived };
+      return { sent: sourceEvent, arrived };
     }
 
     /** Lets time pass until the work of this source event has ended. */
-    async function ended(side: Side, event_id: string, minutes = 20): Promise<void> {
-      const isEnded = () => side.receipts().some(({ data }) => data.source_event_id === event_id);
+    async function ended(side: Side, eventId: string, minutes = 20): Promise<void> {
+      const isEnded = () => side.receipts().some(({ data }) => data.source_event_id === eventId);
       for (let passed = 0; passed < minutes * MINUTE && !isEnded(); ) {
         const step = passed < MINUTE ? SECOND : 5 * SECOND;
         await pair.pass(step, step);
@@ -49,19 +49,19 @@ for (const way of ["account", "external", "direct"] as const satisfies Way[]) {
 
     const reply = async (
       side: Side,
-      event_id: string,
+      eventId: string,
       text: string,
       more: { by?: string; to?: string[] } = {},
     ) => {
-      const input = { group_id: side.group_id, event_id, text, to: more.to ?? [] };
+      const input = { group_id: side.group_id, event_id: eventId, text, to: more.to ?? [] };
       const as = more.by === undefined ? {} : { as: side.actor(more.by) };
       const { event } = await side.home.call("reply", input, as);
       return event;
     };
 
-    const obligations = async (side: Side, event_id: string) => {
-      const { obligation_status } = await side.home.status(side.group_id, event_id);
-      return Object.fromEntries(Object.entries(obligation_status).map(([who, { state }]) => [who, state]));
+    const obligations = async (side: Side, eventId: string) => {
+      const { obligation_status: obligationStatus } = await side.home.status(side.group_id, eventId);
+      return Object.fromEntries(Object.entries(obligationStatus).map(([who, { state }]) => [who, state]));
     };
 
     const ops = (side: Side): Op[] => side.transport.ops().map(({ op }) => op);
@@ -83,16 +83,19 @@ for (const way of ["account", "external", "direct"] as const satisfies Way[]) {
       mkdirSync(join(project, ".git"), { recursive: true });
       await here.home.call("attach", { path: project, group_id: here.group_id });
       writeFileSync(join(project, "plan.md"), "the plan");
-      const { group_id, target_group_id } = { group_id: here.group_id, target_group_id: there.group_id };
-      const { source_event } = await here.home.call("connect_send_files", {
-        group_id,
+      const { group_id: groupId, target_group_id: targetGroupId } = {
+        group_id: here.group_id,
+        target_group_id: there.group_id,
+      };
+      const { source_event: sourceEvent } = await here.home.call("connect_send_files", {
+        group_id: groupId,
         instance_id: there.instance_id,
-        target_group_id,
+        target_group_id: targetGroupId,
         client_id: "files",
         paths: [join(project, "plan.md")],
       });
       rmSync(project, { recursive: true });
-      await ended(here, source_event.id);
+      await ended(here, sourceEvent.id);
       const [attachment] = there.messages()[0]!.data.attachments as { sha256: string; name: string }[];
       assert.equal(attachment?.name, "plan.md");
       const parts: Uint8Array[] = [];
@@ -173,8 +176,11 @@ for (const way of ["account", "external", "direct"] as const satisfies Way[]) {
           [there, arrived],
         ] as const) {
           assert.deepEqual(Object.values(await obligations(side, event.id)), ["cancelled"]);
-          const { connect_cancellation } = await side.home.status(side.group_id, event.id);
-          assert.equal(connect_cancellation?.state, "sent");
+          const { connect_cancellation: connectCancellation } = await side.home.status(
+            side.group_id,
+            event.id,
+          );
+          assert.equal(connectCancellation?.state, "sent");
         }
         assert.equal((await here.delivery(sent.id))?.state, "sent");
       }
@@ -201,7 +207,7 @@ for (const way of ["account", "external", "direct"] as const satisfies Way[]) {
     it("names of instances are what they were called, and nothing depends on them", async () => {
       verifies("MSG-031", "MSG-032", "MSG-027");
       losing(1, "answer");
-      const { source_event } = await pair.send();
+      const { source_event: sourceEvent } = await pair.send();
       await pair.eventually(() => there.messages().length === 1);
       for (const { authority } of [here, there]) {
         authority.grants = authority.grants.map((grant) => ({
@@ -211,15 +217,15 @@ for (const way of ["account", "external", "direct"] as const satisfies Way[]) {
         }));
         authority.changed();
       }
-      await ended(here, source_event.id);
-      assert.equal((await here.delivery(source_event.id))?.state, "sent");
+      await ended(here, sourceEvent.id);
+      assert.equal((await here.delivery(sourceEvent.id))?.state, "sent");
       const [arrived, ...twice] = there.messages();
       assert.deepEqual(twice, []);
       assert.deepEqual(
         [arrived?.data.src_instance_name, arrived?.data.dst_instance_name, arrived?.data.source_platform],
         ["Machine here", "Machine there", "svc_connect"],
       );
-      assert.equal(source_event.data.dst_instance_name, "Machine there");
+      assert.equal(sourceEvent.data.dst_instance_name, "Machine there");
       const { arrived: next } = await delivered();
       assert.deepEqual(
         [next.data.src_instance_name, next.data.dst_instance_name],
@@ -267,11 +273,11 @@ for (const way of ["account", "external", "direct"] as const satisfies Way[]) {
     it("both sides may restart at any moment: one message, one receipt", async () => {
       verifies("OUT-011", "OUT-035");
       losing(1, "answer");
-      const { source_event } = await pair.send({ message_mode: "request_reply" });
+      const { source_event: sourceEvent } = await pair.send({ message_mode: "request_reply" });
       await pair.pass(SECOND);
       await there.restart();
       await here.restart();
-      await ended(here, source_event.id);
+      await ended(here, sourceEvent.id);
       assert.equal(there.messages().length, 1);
       assert.equal(here.receipts().length, 1);
       assert.deepEqual(Object.values(await obligations(there, there.messages()[0]!.id)), ["open"]);
@@ -280,13 +286,13 @@ for (const way of ["account", "external", "direct"] as const satisfies Way[]) {
     it("a message for an Actor that was added anew ends as failed, with a notice", async () => {
       verifies("MSG-055", "EVT-003");
       here.transport.wire = DOWN;
-      const { source_event } = await pair.send();
+      const { source_event: sourceEvent } = await pair.send();
       await pair.pass(SECOND);
       await there.home.call("actor_remove", { group_id: there.group_id, actor_id: "bob" });
       await there.home.call("actor_add", { group_id: there.group_id, actor_id: "bob" });
       here.transport.wire = UP;
-      await ended(here, source_event.id);
-      const state = await here.delivery(source_event.id);
+      await ended(here, sourceEvent.id);
+      const state = await here.delivery(sourceEvent.id);
       assert.deepEqual([state?.state, state?.error?.code], ["failed", "connect_recipient_replaced"]);
       assert.equal(there.messages().length, 0);
       const [notice, ...more] = here.notices();
@@ -320,15 +326,15 @@ for (const way of ["account", "external", "direct"] as const satisfies Way[]) {
       verifies("MSG-023");
       await there.home.call("group_reset", { group_id: there.group_id, confirm: there.group_id });
       pair.grant();
-      const { source_event } = await pair.send();
+      const { source_event: sourceEvent } = await pair.send();
       if (way === "account") {
         // Times alone tell it from what was written before, and clocks may differ by half a minute.
         await pair.pass(31 * SECOND);
         assert.equal(there.messages().length, 0);
         return;
       }
-      await ended(here, source_event.id);
-      assert.equal((await here.delivery(source_event.id))?.state, "sent");
+      await ended(here, sourceEvent.id);
+      assert.equal((await here.delivery(sourceEvent.id))?.state, "sent");
       // Nor does it keep the other side from saying that something hasn't arrived.
       losing(1, "request");
       const { source_event: again } = await pair.send();

@@ -26,13 +26,13 @@ export class InjectedAuthority implements ConnectAuthority {
   }
 
   forConnection(
-    connection_id: string | null,
+    connectionId: string | null,
     query: PairQuery,
     devices: { local: string; remote: string },
   ): GrantState {
     const found = this.grants.find(
       (grant) =>
-        grant.connection_id === connection_id &&
+        grant.connection_id === connectionId &&
         fits(grant, query) &&
         grant.local.device_id === devices.local &&
         grant.remote.device_id === devices.remote,

@@ -41,7 +41,7 @@ export const DOWN: Wire = () => ({ kind: "refused", reason: "connection refused"
 export class MemoryTransport implements PeerTransport {
   readonly #clock: ManualClock;
   readonly #receivers: Map<string, () => PeerReceiver>;
-  readonly #listeners = new Set<(instance_id: string) => void>();
+  readonly #listeners = new Set<(instanceId: string) => void>();
   readonly seen: Seen[] = [];
   wire: Wire = UP;
   /** Requests under way, by target. */
@@ -107,13 +107,13 @@ export class MemoryTransport implements PeerTransport {
     }
   }
 
-  onReachable(listener: (instance_id: string) => void): () => void {
+  onReachable(listener: (instanceId: string) => void): () => void {
     this.#listeners.add(listener);
     return () => this.#listeners.delete(listener);
   }
 
-  reachable(instance_id: string): void {
-    for (const listener of this.#listeners) listener(instance_id);
+  reachable(instanceId: string): void {
+    for (const listener of this.#listeners) listener(instanceId);
   }
 
   ops(op?: ConnectPeerOperation["op"]): Seen[] {

@@ -64,13 +64,13 @@ function storyOf(pieces: readonly Piece[]): Story<Witness> {
           return null;
         }
       };
-      const note = async (entry: OutboxEntry, needs_receipt: boolean): Promise<void> => {
+      const note = async (entry: OutboxEntry, needsReceipt: boolean): Promise<void> => {
         const known = witness[entry.delivery_id]!;
         const before = entry.progress.needs_receipt;
-        known.needs = [...new Set([...known.needs, needs_receipt])];
+        known.needs = [...new Set([...known.needs, needsReceipt])];
         try {
-          await outbox.update(entry, outbox.read(entry), { needs_receipt });
-          known.needs = [needs_receipt];
+          await outbox.update(entry, outbox.read(entry), { needs_receipt: needsReceipt });
+          known.needs = [needsReceipt];
         } catch {
           assert.equal(entry.progress.needs_receipt, before, "what wasn't noted counts");
         }
@@ -87,8 +87,8 @@ function storyOf(pieces: readonly Piece[]): Story<Witness> {
       // What is as long as before may stand in place; anything else replaces the file.
       if (two !== null) {
         await note(two, true);
-        const last_error = { code: "connect_unreachable", message: "Nobody listens." };
-        await outbox.postpone(two, { next_attempt_at: "2026-01-01T00:00:05.000Z", last_error });
+        const lastError = { code: "connect_unreachable", message: "Nobody listens." };
+        await outbox.postpone(two, { next_attempt_at: "2026-01-01T00:00:05.000Z", last_error: lastError });
         await note(two, false);
       }
       for (const entry of [one, two]) {

@@ -14,15 +14,15 @@ export interface Piece {
 
 /** A message for `peer` with attachments of so many bytes, and its source event. */
 export async function piece(peer: string, bytes: readonly number[] = []): Promise<Piece> {
-  const { instance_id } = await newIdentity();
+  const { instance_id: instanceId } = await newIdentity();
   const id = randomUUID();
-  const event_id = randomUUID().replaceAll("-", "");
+  const eventId = randomUUID().replaceAll("-", "");
   const data = {
     connection_id: `direct-${randomUUID()}`,
     delivery_id: id,
-    source: { instance_id, group_id: "g_0123456789ab", title: "Here" },
+    source: { instance_id: instanceId, group_id: "g_0123456789ab", title: "Here" },
     sender: { id: "user", title: "", generation: "", enabled: true, role: null },
-    source_event_id: event_id,
+    source_event_id: eventId,
     target: { instance_id: peer, group_id: "g_ba9876543210", title: "There" },
     recipients: [{ id: "user", title: "", generation: "", enabled: true, role: null }],
     text: "hello",
@@ -42,7 +42,7 @@ export async function piece(peer: string, bytes: readonly number[] = []): Promis
   };
   const event: MessageEvent = {
     v: 1,
-    id: event_id,
+    id: eventId,
     ts: CREATED,
     kind: "chat.message",
     group_id: data.source.group_id,

@@ -87,12 +87,12 @@ describe("the outbox", () => {
       await here.home.call("attach", { group_id: here.group_id, path: folder });
       writeFileSync(join(folder, "ten"), Buffer.alloc(10 * MiB, 1));
       writeFileSync(join(folder, "more"), Buffer.alloc(10 * MiB + 1, 2));
-      const files = (client_id: string, ...paths: string[]) =>
+      const files = (clientId: string, ...paths: string[]) =>
         here.home.call("connect_send_files", {
           group_id: here.group_id,
           instance_id: there.instance_id,
           target_group_id: there.group_id,
-          client_id,
+          client_id: clientId,
           paths,
         });
       await assert.rejects(files("large", "more"), refusal("invalid_attachments", { limit: 10 * MiB }));
@@ -152,7 +152,7 @@ describe("the outbox", () => {
   it("never sends what the source Group's ledger doesn't say: a record with another text counts as unreadable", async () => {
     verifies("OUT-041");
     const { here, there } = pair;
-    const { source_event } = await pair.send({ text: "as it was said" });
+    const { source_event: sourceEvent } = await pair.send({ text: "as it was said" });
     await pair.send({ text: "another one" });
     await here.close();
     for (const path of here.outboxFiles()) {
@@ -171,7 +171,7 @@ describe("the outbox", () => {
       there.messages().map(({ data }) => data.text),
       ["another one"],
     );
-    assert.equal((await here.delivery(source_event.id))?.state, "unconfirmed");
+    assert.equal((await here.delivery(sourceEvent.id))?.state, "unconfirmed");
     assert.equal(here.outboxFiles().length, 1);
   });
 
@@ -180,14 +180,14 @@ describe("the outbox", () => {
     const { here, there } = pair;
     const damaged = await pair.send({ text: "damaged" });
     const taken = await pair.send({ text: "taken" });
-    const pathOf = (delivery_id: string) => join(here.outboxPath, there.instance_id, `${delivery_id}.json`);
+    const pathOf = (deliveryId: string) => join(here.outboxPath, there.instance_id, `${deliveryId}.json`);
     await pair.eventually(() => here.records().every(({ progress }) => progress.attempts > 0));
     writeFileSync(pathOf(damaged.delivery_id), "{}");
     rmSync(pathOf(taken.delivery_id));
     here.transport.wire = UP;
     await pair.eventually(() => here.outbox.size === 0);
-    for (const { source_event } of [damaged, taken])
-      assert.equal((await here.delivery(source_event.id))?.state, "unconfirmed");
+    for (const { source_event: sourceEvent } of [damaged, taken])
+      assert.equal((await here.delivery(sourceEvent.id))?.state, "unconfirmed");
     assert.deepEqual(here.outbox.unreadable, [pathOf(damaged.delivery_id)]);
     assert.equal(readFileSync(pathOf(damaged.delivery_id), "utf8"), "{}");
     assert.deepEqual(there.messages(), []);

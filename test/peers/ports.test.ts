@@ -25,11 +25,11 @@ describe("another instance through the ports", function () {
   let here: Side;
   let there: Side;
   let agent: Peer;
-  let connection_id: string;
+  let connectionId: string;
 
   before(async () => {
     [here, there] = await Promise.all([Side.started("Here"), Side.started("There")]);
-    connection_id = await connect(there, here);
+    connectionId = await connect(there, here);
     agent = await Peer.connected(here.daemon, here.tokenFile);
   });
   after(async () => {
@@ -38,9 +38,9 @@ describe("another instance through the ports", function () {
     await there.dispose();
   });
 
-  const arrived = async (event_id: string): Promise<LedgerEvent | undefined> => {
-    assert.equal((await here.delivered(event_id)).state, "sent");
-    return (await there.messages()).find(({ data }) => data["src_event_id"] === event_id);
+  const arrived = async (eventId: string): Promise<LedgerEvent | undefined> => {
+    assert.equal((await here.delivered(eventId)).state, "sent");
+    return (await there.messages()).find(({ data }) => data["src_event_id"] === eventId);
   };
   const address = () => ({ dst_instance_id: there.instance_id, dst_group_id: there.group_id });
 
@@ -51,7 +51,7 @@ describe("another instance through the ports", function () {
     const [group] = found["external_groups"] as { connection_id: string; group_id: string; title: string }[];
     assert.deepEqual(
       [group?.connection_id, group?.group_id, group?.title],
-      [connection_id, there.group_id, "There"],
+      [connectionId, there.group_id, "There"],
     );
     const details = await agent.result("svc_connect", {
       instance_id: there.instance_id,
@@ -124,8 +124,11 @@ describe("another instance through the ports", function () {
     const help = await run(["connect", "--help"]);
     assert.equal(help.code, 0);
     assert.match(help.out, /--target-group/);
-    const group_id = here.group_id;
-    assert.deepEqual(await here.svc(["connect"]), await here.client.result("connect_catalog", { group_id }));
+    const groupId = here.group_id;
+    assert.deepEqual(
+      await here.svc(["connect"]),
+      await here.client.result("connect_catalog", { group_id: groupId }),
+    );
     const named = { instance_id: there.instance_id, target_group_id: there.group_id };
     const shown = await here.svc([
       "connect",
@@ -134,7 +137,7 @@ describe("another instance through the ports", function () {
       "--target-group",
       named.target_group_id,
     ]);
-    assert.deepEqual(shown, await here.client.result("connect_catalog", { group_id, ...named }));
+    assert.deepEqual(shown, await here.client.result("connect_catalog", { group_id: groupId, ...named }));
     const file = join(here.project, "more", "notes.md");
     mkdirSync(join(here.project, "more"));
     writeFileSync(file, "notes");

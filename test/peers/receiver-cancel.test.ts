@@ -71,8 +71,8 @@ describe("Receiver: cancel", () => {
     assert.deepEqual(await target.cancel(cancellation), { receipt, duplicate: true });
     await target.home.call("ledger_compact", { group_id: target.group_id });
     const home = await target.home.restarted();
-    const { identity, peer, way, group_id } = target;
-    target = new Target({ home, identity, peer, way, group_id });
+    const { identity, peer, way, group_id: groupId } = target;
+    target = new Target({ home, identity, peer, way, group_id: groupId });
     assert.deepEqual(await target.cancel(cancellation), { receipt, duplicate: true });
     const changed = { ...cancellation, created_at: "2026-01-01T00:00:01.000Z" };
     const answer = await target.ask({ op: "cancel", cancellation: changed });
@@ -161,8 +161,8 @@ describe("Receiver: cancel", () => {
     const late = target.cancellation(original);
     target.home.clock.advance(15 * MINUTE);
     assert.equal(refused(await target.ask({ op: "cancel", cancellation: late })), "connect_message_expired");
-    const created_at = new Date(target.home.clock.now() + 31_000).toISOString();
-    const early = target.cancellation(original, { created_at });
+    const createdAt = new Date(target.home.clock.now() + 31_000).toISOString();
+    const early = target.cancellation(original, { created_at: createdAt });
     assert.equal(refused(await target.ask({ op: "cancel", cancellation: early })), "connect_message_expired");
     assert.equal(target.events("chat.reply_request.cancelled").length, 0);
   });

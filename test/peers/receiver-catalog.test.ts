@@ -20,12 +20,14 @@ describe("Receiver: catalog", () => {
     const second = await target.catalog(first.next);
     const third = await target.catalog(second.next);
     assert.deepEqual([second.groups.length, third.groups.length, third.next], [64, 2, null]);
-    const ids = [first, second, third].flatMap(({ groups }) => groups.map(({ group_id }) => group_id));
+    const ids = [first, second, third].flatMap(({ groups }) =>
+      groups.map(({ group_id: groupId }) => groupId),
+    );
     assert.deepEqual(
       ids,
       target.home.registry
         .list()
-        .map(({ group_id }) => group_id)
+        .map(({ group_id: groupId }) => groupId)
         .sort(),
     );
     assert.deepEqual((await target.catalog("zzz")).groups, []);
@@ -33,32 +35,32 @@ describe("Receiver: catalog", () => {
 
   it("doesn't offer a command that nobody said reads prompts, and takes nothing for it", async () => {
     target = await Target.open("account");
-    const { group_id } = target;
+    const { group_id: groupId } = target;
     const shell = { runner: "pty" as const, runtime: "custom" as const, command: ["bash"] };
-    await target.home.call("actor_add", { group_id, actor_id: "shell", ...shell });
-    const offered = async () => (await target.catalog(null, group_id)).groups[0]!.actors.map(({ id }) => id);
+    await target.home.call("actor_add", { group_id: groupId, actor_id: "shell", ...shell });
+    const offered = async () => (await target.catalog(null, groupId)).groups[0]!.actors.map(({ id }) => id);
     assert.deepEqual(await offered(), ["ann", "bob"]);
-    await target.home.call("actor_update", { group_id, actor_id: "shell", prompts: true });
+    await target.home.call("actor_update", { group_id: groupId, actor_id: "shell", prompts: true });
     assert.deepEqual(await offered(), ["ann", "bob", "shell"]);
   });
 
   it("shows titles and Actors, and nothing of how they run", async () => {
     verifies("CAT-004", "CAT-005", "CAT-007");
     target = await Target.open("account");
-    const { group_id } = target;
+    const { group_id: groupId } = target;
     const marked = {
       actor_id: "eve",
       title: "Eve",
       command: ["a-secret-command"],
       env: { KEY: "a-secret-value" },
     };
-    await target.home.call("actor_add", { group_id, ...marked });
-    await target.home.call("actor_stop", { group_id, actor_id: "eve" });
-    const page = await target.catalog(null, group_id);
+    await target.home.call("actor_add", { group_id: groupId, ...marked });
+    await target.home.call("actor_stop", { group_id: groupId, actor_id: "eve" });
+    const page = await target.catalog(null, groupId);
     assert.deepEqual(page, {
       groups: [
         {
-          group_id,
+          group_id: groupId,
           title: "Test",
           actors: ["ann", "bob", "eve"].map((id) => ({
             id,
@@ -83,20 +85,23 @@ describe("Receiver: catalog", () => {
   it("shows the Actors that everybody here sees, and nobody else who speaks in a Group", async () => {
     verifies("CAT-006");
     target = await Target.open("account");
-    const { group_id } = target;
+    const { group_id: groupId } = target;
     // Whatever is said by others than visible Actors: the person, the daemon, and one who is gone.
-    await target.home.call("actor_add", { group_id, actor_id: "gone" });
-    await target.home.call("send", { group_id, text: "to one who is gone", to: ["gone"] });
-    await target.home.call("actor_remove", { group_id, actor_id: "gone" });
-    for (const actor_id of RESERVED_ACTOR_IDS)
-      await assert.rejects(target.home.call("actor_add", { group_id, actor_id }), refusal("invalid_args"));
-    for (const hidden of [{ visible: false }, { internal: true }, { hidden: true }])
+    await target.home.call("actor_add", { group_id: groupId, actor_id: "gone" });
+    await target.home.call("send", { group_id: groupId, text: "to one who is gone", to: ["gone"] });
+    await target.home.call("actor_remove", { group_id: groupId, actor_id: "gone" });
+    for (const actorId of RESERVED_ACTOR_IDS)
       await assert.rejects(
-        target.home.call("actor_add", { group_id, actor_id: "inside", ...hidden }),
+        target.home.call("actor_add", { group_id: groupId, actor_id: actorId }),
         refusal("invalid_args"),
       );
-    const { actors } = await target.home.call("actor_list", { group_id });
-    const [group] = (await target.catalog(null, group_id)).groups;
+    for (const hidden of [{ visible: false }, { internal: true }, { hidden: true }])
+      await assert.rejects(
+        target.home.call("actor_add", { group_id: groupId, actor_id: "inside", ...hidden }),
+        refusal("invalid_args"),
+      );
+    const { actors } = await target.home.call("actor_list", { group_id: groupId });
+    const [group] = (await target.catalog(null, groupId)).groups;
     assert.deepEqual(
       group!.actors.map(({ id }) => id),
       actors.map(({ id }) => id),
@@ -113,10 +118,16 @@ describe("Receiver: catalog", () => {
       target = await Target.open(way);
       const other = await target.home.group("cleo");
       const { groups, next } = await target.catalog();
-      assert.deepEqual([groups.map(({ group_id }) => group_id), next], [[target.group_id], null]);
-      const connection_id = target.connection_id!;
-      const ask = (target_group_id: string, source_group_id: string) =>
-        target.ask({ op: "catalog", connection_id, source_group_id, target_group_id, after: null });
+      assert.deepEqual([groups.map(({ group_id: groupId }) => groupId), next], [[target.group_id], null]);
+      const connectionId = target.connection_id!;
+      const ask = (targetGroupId: string, sourceGroupId: string) =>
+        target.ask({
+          op: "catalog",
+          connection_id: connectionId,
+          source_group_id: sourceGroupId,
+          target_group_id: targetGroupId,
+          after: null,
+        });
       await assert.rejects(ask(other, "g_there"), refusal("connect_peer_denied"));
       await assert.rejects(ask(target.group_id, "g_other"), refusal("connect_peer_denied"));
     });
@@ -128,8 +139,8 @@ describe("Receiver: catalog", () => {
     const { registry } = target.home;
     const title = "\\".repeat(1000);
     for (let count = 0; count < 4; count += 1) {
-      const group_id = await target.home.group();
-      await registry.get(group_id).update(
+      const groupId = await target.home.group();
+      await registry.get(groupId).update(
         (record) => ({
           ...record,
           actors: Array.from({ length: 250 }, (_, at) => ({
@@ -147,7 +158,7 @@ describe("Receiver: catalog", () => {
     do {
       const { groups, next } = await target.catalog(after);
       assert.ok(Buffer.byteLength(JSON.stringify({ groups, next })) <= LIMITS.connect.catalogPageBytes);
-      seen.push(...groups.map(({ group_id }) => group_id));
+      seen.push(...groups.map(({ group_id: groupId }) => groupId));
       after = next;
       pages += 1;
     } while (after !== null);
@@ -156,7 +167,7 @@ describe("Receiver: catalog", () => {
       seen,
       registry
         .list()
-        .map(({ group_id }) => group_id)
+        .map(({ group_id: groupId }) => groupId)
         .sort(),
     );
   });

@@ -54,21 +54,31 @@ function open(files: Files, now: number): Promise<TestHome> {
 async function prepared(): Promise<Setting> {
   const files = new SimulatedFiles();
   const home = await open(files, START);
-  const group_id = await home.group("ann");
+  const groupId = await home.group("ann");
   const identity = await newIdentity();
   const peer = await newIdentity();
-  const target = new Target({ home, identity, peer, way: "account", group_id });
+  const target = new Target({ home, identity, peer, way: "account", group_id: groupId });
   const message = target.message({ message_mode: "request_reply", attachments: [attachment(FILE)] });
   const absent = target.message({ message_mode: "request_reply" });
   const withdrawn = target.cancellation(message);
   home.clock.advance(15 * MINUTE);
-  const kept_out = target.cancellation(absent);
+  const keptOut = target.cancellation(absent);
   await home.close();
-  return { from: files.tree(), identity, peer, group_id, message, absent, withdrawn, kept_out };
+  return {
+    from: files.tree(),
+    identity,
+    peer,
+    group_id: groupId,
+    message,
+    absent,
+    withdrawn,
+    kept_out: keptOut,
+  };
 }
 
-function storyOf({ identity, peer, group_id, ...work }: Setting): Story<Witness> {
-  const targetOf = (home: TestHome) => new Target({ home, identity, peer, way: "account", group_id });
+function storyOf({ identity, peer, group_id: groupId, ...work }: Setting): Story<Witness> {
+  const targetOf = (home: TestHome) =>
+    new Target({ home, identity, peer, way: "account", group_id: groupId });
 
   /**
    * The signed receipt, or null for a signed refusal; an unsigned one only while the Group can't be
@@ -90,7 +100,7 @@ function storyOf({ identity, peer, group_id, ...work }: Setting): Story<Witness>
 
     async run(files, witness) {
       const home = await open(files, START + MINUTE).catch(() => null);
-      if (home?.registry.find(group_id) === undefined) return;
+      if (home?.registry.find(groupId) === undefined) return;
       const target = targetOf(home);
       for (const what of ["message", "withdrawn", "kept_out"] as const) {
         if (what === "kept_out") home.clock.advance(15 * MINUTE);
@@ -121,17 +131,17 @@ function storyOf({ identity, peer, group_id, ...work }: Setting): Story<Witness>
         if (witness.withdrawn !== undefined) assert.deepEqual(control.receipt, witness.withdrawn);
       }
       home.clock.advance(15 * MINUTE);
-      const kept_out = await target.cancel(work.kept_out);
-      if (witness.kept_out !== undefined) assert.deepEqual(kept_out.receipt, witness.kept_out);
+      const keptOut = await target.cancel(work.kept_out);
+      if (witness.kept_out !== undefined) assert.deepEqual(keptOut.receipt, witness.kept_out);
       assert.equal(target.messages().length, 1, "a message is there twice, or not at all");
       assert.equal(target.events("chat.reply_request.cancelled").length, 2);
       const parts: Uint8Array[] = [];
-      for await (const part of home.messaging.openBlob(group_id, sha256(FILE)).chunks) parts.push(part);
+      for await (const part of home.messaging.openBlob(groupId, sha256(FILE)).chunks) parts.push(part);
       assert.equal(Buffer.concat(parts).toString(), FILE, "a file isn't whole");
       home.clock.advance(-15 * MINUTE);
       const late = await target.ask(deliverOperation(work.absent));
       assert.ok(!late.ok && late.error.code === "connect_message_withdrawn");
-      const verified = await home.call("ledger_verify", { group_id });
+      const verified = await home.call("ledger_verify", { group_id: groupId });
       assert.deepEqual(verified.problems, []);
       await home.close();
     },

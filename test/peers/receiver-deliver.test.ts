@@ -88,18 +88,21 @@ describe("Receiver: deliver", () => {
 
   it("takes a reply request as an obligation of its recipients", async () => {
     const { receipt } = await target.deliver(target.message({ message_mode: "request_reply" }));
-    const { obligation_status } = await target.home.status(target.group_id, receipt!.event_id);
-    assert.deepEqual(obligation_status, { ann: { state: "open" } });
+    const { obligation_status: obligationStatus } = await target.home.status(
+      target.group_id,
+      receipt!.event_id,
+    );
+    assert.deepEqual(obligationStatus, { ann: { state: "open" } });
   });
 
   it("takes nothing for a command that nobody said reads prompts", async () => {
     const shell = { runner: "pty" as const, runtime: "custom" as const, command: ["bash"] };
-    const { group_id } = target;
-    await target.home.call("actor_add", { group_id, actor_id: "shell", ...shell });
+    const { group_id: groupId } = target;
+    await target.home.call("actor_add", { group_id: groupId, actor_id: "shell", ...shell });
     const message = target.message({ recipients: [target.recipient("shell")] });
     assert.equal(refused(await target.ask(deliverOperation(message))), "connect_recipient_replaced");
     assert.equal(target.messages().length, 0);
-    await target.home.call("actor_update", { group_id, actor_id: "shell", prompts: true });
+    await target.home.call("actor_update", { group_id: groupId, actor_id: "shell", prompts: true });
     await target.deliver(message);
     assert.equal(target.messages().length, 1);
   });
@@ -162,11 +165,11 @@ describe("Receiver: deliver", () => {
     await target.home.call("ledger_compact", { group_id: target.group_id });
     await target.deliver(target.message());
     const home = await target.home.restarted();
-    const { identity, peer, way, group_id } = target;
-    target = new Target({ home, identity, peer, way, group_id });
+    const { identity, peer, way, group_id: groupId } = target;
+    target = new Target({ home, identity, peer, way, group_id: groupId });
     assert.deepEqual(await target.receipt(message), { receipt });
     assert.deepEqual(await target.deliver(message), { receipt, duplicate: true });
-    const { problems } = await home.call("ledger_verify", { group_id });
+    const { problems } = await home.call("ledger_verify", { group_id: groupId });
     assert.deepEqual(problems, []);
   });
 

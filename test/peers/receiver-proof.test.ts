@@ -225,14 +225,14 @@ describe("Receiver: proofs", () => {
 
   it("count once: a request id is refused within 90 seconds, and forgotten then", async () => {
     await opened("account");
-    const request_id = randomUUID();
+    const requestId = randomUUID();
     const operation = deliverOperation(target.message());
-    await target.ask(operation, { request_id });
-    await assert.rejects(target.ask(operation, { request_id }), refusal("connect_replayed"));
-    const undashed = request_id.replaceAll("-", "").toUpperCase();
+    await target.ask(operation, { request_id: requestId });
+    await assert.rejects(target.ask(operation, { request_id: requestId }), refusal("connect_replayed"));
+    const undashed = requestId.replaceAll("-", "").toUpperCase();
     await assert.rejects(target.ask(operation, { request_id: undashed }), refusal("connect_replayed"));
     target.home.clock.advance(LIMITS.connect.seenSeconds * 1000);
-    const result = await target.ask(operation, { request_id });
+    const result = await target.ask(operation, { request_id: requestId });
     assert.ok(result.ok && (result.result as { duplicate?: boolean }).duplicate);
     assert.equal(target.messages().length, 1);
   });

@@ -22,7 +22,7 @@ describe("Receiver: replies", () => {
   async function sent(
     changes: Partial<ConnectMessage> = {},
   ): Promise<{ event_id: string; message: ConnectMessage }> {
-    const { home, group_id, peer } = target;
+    const { home, group_id: groupId, peer } = target;
     const actor = (id: string) => ({
       id,
       title: id,
@@ -30,17 +30,17 @@ describe("Receiver: replies", () => {
       enabled: true,
       role: null,
     });
-    const event_id = randomUUID().replaceAll("-", "");
+    const eventId = randomUUID().replaceAll("-", "");
     const message = target.message({
       source: target.address,
       target: target.source,
       sender: target.recipient("ann"),
       recipients: [actor("cora"), actor("dora")],
-      source_event_id: event_id,
+      source_event_id: eventId,
       message_mode: "request_reply",
       ...changes,
     });
-    const chat = home.messaging.get(group_id);
+    const chat = home.messaging.get(groupId);
     const event = chat.event("chat.message", message.sender.id === "user" ? "user" : "ann", {
       message_mode: message.message_mode,
       to: [],
@@ -61,61 +61,61 @@ describe("Receiver: replies", () => {
       connect_message: message,
       connect_message_sha256: messageDigest(message),
     });
-    await chat.ledger.append({ ...event, id: event_id });
-    return { event_id, message };
+    await chat.ledger.append({ ...event, id: eventId });
+    return { event_id: eventId, message };
   }
 
-  const answer = (original: ConnectMessage, event_id: string, changes: Partial<ConnectMessage> = {}) =>
+  const answer = (original: ConnectMessage, eventId: string, changes: Partial<ConnectMessage> = {}) =>
     target.message({
       sender: original.recipients[0]!,
       recipients: [target.recipient("ann")],
-      reply_to: { delivery_id: original.delivery_id, event_id },
+      reply_to: { delivery_id: original.delivery_id, event_id: eventId },
       ...changes,
     });
 
   it("from a recipient fulfil its part of the request and stand under the message", async () => {
     verifies("RPL-003", "RPL-006", "RPL-013");
-    const { event_id, message } = await sent();
+    const { event_id: eventId, message } = await sent();
     const [cora, dora] = message.recipients.map(({ id }) => `connect:${target.peer.instance_id}::${id}`);
-    const { receipt } = await target.deliver(answer(message, event_id));
+    const { receipt } = await target.deliver(answer(message, eventId));
     const reply = target.group.ledger.readById(receipt!.event_id);
-    assert.equal(messageOf(reply).reply_to, event_id);
-    const { obligation_status } = await target.home.status(target.group_id, event_id);
-    assert.equal(obligation_status[cora!]?.state, "replied");
-    assert.deepEqual(obligation_status[dora!], { state: "open" });
+    assert.equal(messageOf(reply).reply_to, eventId);
+    const { obligation_status: obligationStatus } = await target.home.status(target.group_id, eventId);
+    assert.equal(obligationStatus[cora!]?.state, "replied");
+    assert.deepEqual(obligationStatus[dora!], { state: "open" });
     assert.deepEqual((await target.home.read(target.group_id, "ann")).texts, ["hello"]);
   });
 
   it("from a person fulfil nobody's part", async () => {
     verifies("RPL-007", "RPL-008", "RPL-009");
-    const { event_id, message } = await sent();
+    const { event_id: eventId, message } = await sent();
     const user = { id: "user", title: "", generation: "", enabled: true, role: null };
-    await target.deliver(answer(message, event_id, { sender: user }));
-    const { obligation_status } = await target.home.status(target.group_id, event_id);
-    assert.ok(Object.values(obligation_status).every(({ state }) => state === "open"));
+    await target.deliver(answer(message, eventId, { sender: user }));
+    const { obligation_status: obligationStatus } = await target.home.status(target.group_id, eventId);
+    assert.ok(Object.values(obligationStatus).every(({ state }) => state === "open"));
     assert.equal(target.messages().at(-1)?.data.source_user_id, "user");
   });
 
   it("to a person reach the person", async () => {
     verifies("RPL-007");
     const user = { id: "user", title: "user", generation: "", enabled: true, role: null };
-    const { event_id, message } = await sent({ sender: user });
-    await target.deliver(answer(message, event_id, { recipients: [user] }));
+    const { event_id: eventId, message } = await sent({ sender: user });
+    await target.deliver(answer(message, eventId, { recipients: [user] }));
     assert.deepEqual(target.messages().at(-1)?.data.to, ["user"]);
     assert.equal(target.home.messaging.counts(target.group_id).unread, 1);
   });
 
   it("come from participants to participants, in their generations, over the same connection and in time", async () => {
     verifies("RPL-005", "RPL-006", "RPL-010", "RPL-011", "RPL-012", "LIM-034");
-    const { event_id, message } = await sent({ deliver_before: soon(), reply_before: soon() });
-    const reply = (changes: Partial<ConnectMessage>) => deliverOperation(answer(message, event_id, changes));
+    const { event_id: eventId, message } = await sent({ deliver_before: soon(), reply_before: soon() });
+    const reply = (changes: Partial<ConnectMessage>) => deliverOperation(answer(message, eventId, changes));
     const [cora] = message.recipients as [ConnectMessage["sender"]];
     const bent: Partial<ConnectMessage>[] = [
       { sender: { ...cora, generation: "another generation" } },
       { sender: { ...cora, id: "eve" } },
       { recipients: [target.recipient("bob")] },
       { recipients: [target.recipient("ann"), target.recipient("bob")] },
-      { reply_to: { delivery_id: randomUUID(), event_id } },
+      { reply_to: { delivery_id: randomUUID(), event_id: eventId } },
       { reply_to: { delivery_id: message.delivery_id, event_id: UNKNOWN } },
       { reply_to: { delivery_id: message.delivery_id, event_id: target.group.ledger.read(0).id } },
     ];
@@ -139,10 +139,10 @@ describe("Receiver: replies", () => {
 
   it("to somebody who was added anew are refused", async () => {
     verifies("RPL-012");
-    const { event_id, message } = await sent();
+    const { event_id: eventId, message } = await sent();
     await target.home.call("actor_remove", { group_id: target.group_id, actor_id: "ann" });
     await target.home.call("actor_add", { group_id: target.group_id, actor_id: "ann" });
-    const wrong = refused(await target.ask(deliverOperation(answer(message, event_id))));
+    const wrong = refused(await target.ask(deliverOperation(answer(message, eventId))));
     assert.equal(wrong, "connect_reply_denied");
   });
 
@@ -169,7 +169,7 @@ describe("Receiver: replies", () => {
 
   it("let a person on the other side withdraw what was asked of it, nobody else", async () => {
     verifies("CAN-026", "CAN-027");
-    const { event_id, message } = await sent();
+    const { event_id: eventId, message } = await sent();
     const user = { id: "user", title: "", generation: "", enabled: true, role: null };
     const byActor = target.cancellation(message, { sender: message.recipients[0]! });
     assert.equal(
@@ -177,9 +177,9 @@ describe("Receiver: replies", () => {
       "connect_cancellation_denied",
     );
     await target.cancel(target.cancellation(message, { sender: user }));
-    const { obligation_status } = await target.home.status(target.group_id, event_id);
+    const { obligation_status: obligationStatus } = await target.home.status(target.group_id, eventId);
     assert.deepEqual(
-      new Set(Object.values(obligation_status).map(({ state }) => state)),
+      new Set(Object.values(obligationStatus).map(({ state }) => state)),
       new Set(["cancelled"]),
     );
   });

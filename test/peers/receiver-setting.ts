@@ -68,14 +68,14 @@ class TestAuthority implements ConnectAuthority {
   }
 
   forConnection(
-    connection_id: string | null,
+    connectionId: string | null,
     query: PairQuery,
     devices: { local: string; remote: string },
   ): GrantState {
     if (this.state !== "granted") return { state: this.state, reason: "the test says so" };
     const grant = this.grants.find(
       ({ connection_id: id, pair, local, remote }) =>
-        id === connection_id &&
+        id === connectionId &&
         remote.instance_id === query.remote_instance_id &&
         remote.device_id === devices.remote &&
         local.device_id === devices.local &&
@@ -160,13 +160,13 @@ export class Target {
 
   static async open(way: Way = "account", home?: TestHome): Promise<Target> {
     const opened = home ?? (await TestHome.open());
-    const group_id = await opened.group("ann", "bob");
+    const groupId = await opened.group("ann", "bob");
     return new Target({
       home: opened,
       identity: await newIdentity(),
       peer: await newIdentity(),
       way,
-      group_id,
+      group_id: groupId,
     });
   }
 
@@ -204,9 +204,9 @@ export class Target {
 
   grant(): Grant {
     const isDirect = this.way === "direct";
-    const end = (identity: InstanceIdentity, device_id: string, name: string) => ({
+    const end = (identity: InstanceIdentity, deviceId: string, name: string) => ({
       instance_id: identity.instance_id,
-      device_id: isDirect ? "" : device_id,
+      device_id: isDirect ? "" : deviceId,
       public_key: identity.public_key,
       client_version: "0.4.40",
       name,
@@ -234,8 +234,8 @@ export class Target {
     };
   }
 
-  recipient(actor_id: string): ConnectActor {
-    const { id, title, generation, enabled } = this.group.actor(actor_id);
+  recipient(actorId: string): ConnectActor {
+    const { id, title, generation, enabled } = this.group.actor(actorId);
     return { id, title, generation, enabled, role: this.group.roleOf(id) };
   }
 
@@ -350,12 +350,12 @@ export class Target {
     return ReceiptResult.parse(succeeded(await this.ask(this.receiptOperation(message))));
   }
 
-  async catalog(after: string | null = null, target_group_id: string | null = null): Promise<CatalogPage> {
+  async catalog(after: string | null = null, targetGroupId: string | null = null): Promise<CatalogPage> {
     const operation = {
       op: "catalog" as const,
       ...this.#connection(),
       source_group_id: this.way === "account" ? "" : "g_there",
-      target_group_id: this.way === "account" ? target_group_id : this.group_id,
+      target_group_id: this.way === "account" ? targetGroupId : this.group_id,
       after,
     };
     return CatalogPage.parse(succeeded(await this.ask(operation)));
@@ -379,8 +379,8 @@ export class Target {
     return this.way === "direct" ? {} : { account_origin: ORIGIN, account_id: ACCOUNT };
   }
 
-  #device(device_id: string): { device_id?: string } {
-    return this.way === "direct" ? {} : { device_id };
+  #device(deviceId: string): { device_id?: string } {
+    return this.way === "direct" ? {} : { device_id: deviceId };
   }
 }
 

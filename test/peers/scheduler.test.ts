@@ -29,13 +29,13 @@ class Setting {
   readonly random = new RealRandom();
   readonly log = new MemoryLog();
   readonly authority = new InjectedAuthority("direct");
-  readonly reachable: ((instance_id: string) => void)[] = [];
+  readonly reachable: ((instanceId: string) => void)[] = [];
   /** Deliveries in the order in which they were begun. */
   readonly begun: { peer: string; delivery_id: string; at: number }[] = [];
   outbox!: Outbox;
   scheduler!: Scheduler;
   knows = true;
-  work: (peer: string, delivery_id: string) => Promise<Step> | Step = () => done();
+  work: (peer: string, deliveryId: string) => Promise<Step> | Step = () => done();
   running = 0;
   most = 0;
   #source = "";
@@ -52,20 +52,26 @@ class Setting {
     const { clock, log, files } = this;
     this.outbox = await Outbox.open({ files, log, directory: "/home/outbox" }, () => null);
     const authorities = new Authorities({ find: () => undefined });
-    const onReachable = (listener: (instance_id: string) => void) => {
+    const onReachable = (listener: (instanceId: string) => void) => {
       this.reachable.push(listener);
       return () => {};
     };
     const request = () => Promise.reject(new Error("nothing is sent in this setting"));
     authorities.add(this.authority, { request, onReachable });
     const worker = {
-      step: async ({ peer, delivery_id }: { peer: string; delivery_id: string }): Promise<Step> => {
-        this.begun.push({ peer, delivery_id, at: clock.now() });
+      step: async ({
+        peer,
+        delivery_id: deliveryId,
+      }: {
+        peer: string;
+        delivery_id: string;
+      }): Promise<Step> => {
+        this.begun.push({ peer, delivery_id: deliveryId, at: clock.now() });
         this.running += 1;
         this.most = Math.max(this.most, this.running);
-        const step = await this.work(peer, delivery_id);
+        const step = await this.work(peer, deliveryId);
         this.running -= 1;
-        if (step.kind === "ended") this.outbox.remove(this.outbox.byDelivery(delivery_id)!);
+        if (step.kind === "ended") this.outbox.remove(this.outbox.byDelivery(deliveryId)!);
         return step;
       },
     };
@@ -74,15 +80,15 @@ class Setting {
   }
 
   async accept(peer: string): Promise<string> {
-    const delivery_id = this.random.uuid();
-    const event_id = this.random.uuid().replaceAll("-", "");
+    const deliveryId = this.random.uuid();
+    const eventId = this.random.uuid().replaceAll("-", "");
     const at = (milliseconds: number) => new Date(this.clock.now() + milliseconds).toISOString();
     const message = ConnectMessage.parse({
       connection_id: CONNECTION,
-      delivery_id,
+      delivery_id: deliveryId,
       source: { instance_id: this.#source, group_id: GROUP, title: "" },
       sender: { id: "user", title: "", generation: "", enabled: true, role: null },
-      source_event_id: event_id,
+      source_event_id: eventId,
       target: { instance_id: peer, group_id: "g_there", title: "" },
       recipients: [{ id: "user", title: "", generation: "", enabled: true, role: null }],
       text: "x",
@@ -97,7 +103,7 @@ class Setting {
     });
     const event: MessageEvent = {
       v: 1,
-      id: event_id,
+      id: eventId,
       ts: at(0),
       kind: "chat.message",
       group_id: GROUP,
@@ -108,7 +114,7 @@ class Setting {
     await this.outbox.accept({ kind: "message", data: message }, event);
     this.scheduler.wake();
     await rest();
-    return delivery_id;
+    return deliveryId;
   }
 
   async pass(milliseconds: number): Promise<void> {
@@ -153,7 +159,7 @@ describe("the scheduler", () => {
     for (let record = 0; record < 20; record += 1) ids.push(await setting.accept(peer));
     await rest();
     assert.deepEqual(
-      setting.begun.map(({ delivery_id }) => delivery_id),
+      setting.begun.map(({ delivery_id: deliveryId }) => deliveryId),
       ids,
     );
     assert.equal(setting.outbox.size, 0);
@@ -220,12 +226,12 @@ describe("the scheduler", () => {
     const [bad, good] = [await newInstance(), await newInstance()];
     setting.work = () => unreachable(true);
     const poison = await setting.accept(bad);
-    setting.work = (_peer, delivery_id) => (delivery_id === poison ? unreachable(true) : done());
+    setting.work = (_peer, deliveryId) => (deliveryId === poison ? unreachable(true) : done());
     await setting.pass(6 * SECOND);
     const behind = await setting.accept(bad);
     await setting.accept(good);
     await setting.pass(20 * SECOND);
-    assert.ok(setting.begun.some(({ delivery_id }) => delivery_id === behind));
+    assert.ok(setting.begun.some(({ delivery_id: deliveryId }) => deliveryId === behind));
     assert.ok(setting.begun.some(({ peer }) => peer === good));
     assert.equal(setting.outbox.size, 1);
   });
@@ -241,7 +247,7 @@ describe("the scheduler", () => {
     for (const open of setting.reachable) open(peer);
     await rest();
     assert.deepEqual(
-      setting.begun.map(({ delivery_id }) => delivery_id),
+      setting.begun.map(({ delivery_id: deliveryId }) => deliveryId),
       ids,
     );
   });
@@ -251,8 +257,8 @@ describe("the scheduler", () => {
     setting.work = () => unreachable(false);
     const first = await setting.accept(peer);
     await setting.pass(15 * MINUTE - SECOND);
-    setting.work = (_peer, delivery_id) => {
-      assert.equal(delivery_id, first);
+    setting.work = (_peer, deliveryId) => {
+      assert.equal(deliveryId, first);
       return { kind: "ended", answered: false };
     };
     await setting.pass(SECOND);

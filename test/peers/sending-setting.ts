@@ -127,8 +127,8 @@ export class Side {
     return this.home.registry.get(this.group_id);
   }
 
-  actor(actor_id: string): Caller & { kind: "actor" } {
-    return this.home.actor(this.group_id, actor_id);
+  actor(actorId: string): Caller & { kind: "actor" } {
+    return this.home.actor(this.group_id, actorId);
   }
 
   get all(): LedgerEvent[] {
@@ -168,8 +168,8 @@ export class Side {
     return this.outboxFiles().map((path) => JSON.parse(readFileSync(path, "utf8")) as OutboxRecord);
   }
 
-  async delivery(event_id: string) {
-    return (await this.home.status(this.group_id, event_id)).connect_delivery;
+  async delivery(eventId: string) {
+    return (await this.home.status(this.group_id, eventId)).connect_delivery;
   }
 }
 

@@ -117,8 +117,8 @@ describe("connect_send", () => {
     const { here, there } = pair;
     here.transport.wire = DOWN;
     const recipients = async (...to: string[]) => {
-      const { source_event } = await pair.send({ to });
-      return source_event.data.dst_to;
+      const { source_event: sourceEvent } = await pair.send({ to });
+      return sourceEvent.data.dst_to;
     };
     assert.deepEqual(await recipients("@all"), ["bob", "cat"]);
     assert.deepEqual(await recipients("@peers"), ["cat"]);
@@ -191,7 +191,7 @@ describe("connect_send", () => {
         const within = there.home.send(there.group_id, "x", given);
         const across = pair.send(given);
         const local = await outcome(within.then(({ event }) => event.data.to));
-        const remote = await outcome(across.then(({ source_event }) => source_event.data.dst_to));
+        const remote = await outcome(across.then(({ source_event: sourceEvent }) => sourceEvent.data.dst_to));
         assert.deepEqual(remote, local, JSON.stringify(given));
       }),
       {
@@ -231,9 +231,11 @@ describe("connect_send", () => {
     await assert.rejects(pair.send({ target_group_id: "g_unknown" }), refusal("connect_not_granted"));
     await assert.rejects(pair.send({ target_group_id: "" }), (error) => {
       refusal("connect_target_group_required")(error);
-      const { external_groups } = (error as { details: { external_groups: { group_id: string }[] } }).details;
+      const { external_groups: externalGroups } = (
+        error as { details: { external_groups: { group_id: string }[] } }
+      ).details;
       assert.deepEqual(
-        external_groups.map(({ group_id }) => group_id),
+        externalGroups.map(({ group_id: groupId }) => groupId),
         [there.group_id],
       );
       return true;
@@ -267,10 +269,10 @@ describe("connect_send", () => {
       refusals -= 1;
       return Promise.reject(new Error("the disk said no"));
     };
-    const { source_event, delivery_state } = await pair.send();
-    assert.equal(delivery_state, "queued");
+    const { source_event: sourceEvent, delivery_state: deliveryState } = await pair.send();
+    assert.equal(deliveryState, "queued");
     await pair.ended(here);
-    assert.deepEqual(here.messages(), [source_event]);
+    assert.deepEqual(here.messages(), [sourceEvent]);
     assert.equal(there.messages().length, 1);
   });
 
@@ -280,11 +282,11 @@ describe("connect_send", () => {
     const { ledger } = here.group;
     ledger.appendAll = () => Promise.reject(new Error("crashed"));
     here.transport.wire = DOWN;
-    const { source_event } = await pair.send();
+    const { source_event: sourceEvent } = await pair.send();
     await rest();
     assert.deepEqual(here.messages(), []);
     await here.restart();
-    assert.deepEqual(here.messages(), [source_event]);
+    assert.deepEqual(here.messages(), [sourceEvent]);
     here.transport.wire = UP;
     await pair.ended(here);
     assert.equal(here.messages().length, 1);
@@ -295,7 +297,7 @@ describe("connect_send", () => {
     verifies("OUT-034", "OUT-035", "EVT-003", "OUT-024");
     const { here } = pair;
     here.transport.wire = DOWN;
-    const { source_event } = await pair.send({}, here.actor("ann"));
+    const { source_event: sourceEvent } = await pair.send({}, here.actor("ann"));
     await rest();
     const kept = here.outboxFiles().map((path) => [path, readFileSync(path)] as const);
     const { ledger } = here.group;
@@ -318,29 +320,29 @@ describe("connect_send", () => {
     assert.equal(here.receipts().length, 1);
     assert.equal(here.notices().length, 1);
     assert.deepEqual(here.transport.ops(), []);
-    assert.equal((await here.delivery(source_event.id))?.state, "failed");
+    assert.equal((await here.delivery(sourceEvent.id))?.state, "failed");
   });
 
   it("shows how a message fares beside the event, which stays as it is", async () => {
     verifies("OUT-014", "OUT-015", "OUT-013");
     const { here } = pair;
     here.transport.wire = DOWN;
-    const { source_event } = await pair.send();
-    const shown = async (with_obligation_status: boolean) => {
+    const { source_event: sourceEvent } = await pair.send();
+    const shown = async (withObligationStatus: boolean) => {
       const { events } = await here.home.call("ledger_tail", {
         group_id: here.group_id,
         kinds: ["chat.message"],
-        with_obligation_status,
+        with_obligation_status: withObligationStatus,
       });
       return events[0] as unknown as Record<string, unknown>;
     };
     assert.deepEqual((await shown(true))["_connect_delivery"], { state: "queued" });
-    assert.deepEqual(await shown(false), source_event);
+    assert.deepEqual(await shown(false), sourceEvent);
     here.transport.wire = UP;
     await pair.ended(here);
     assert.equal(((await shown(true))["_connect_delivery"] as { state: string }).state, "sent");
     assert.equal((await shown(true))["_connect_cancellation"], null);
-    assert.deepEqual(await shown(false), source_event);
+    assert.deepEqual(await shown(false), sourceEvent);
   });
 });
 
@@ -358,14 +360,14 @@ describe("connect_send_files", () => {
     rmSync(folder, { recursive: true, force: true });
   });
 
-  const files = (client_id: string, paths: string[], more = {}) =>
+  const files = (clientId: string, paths: string[], more = {}) =>
     pair.here.home.call(
       "connect_send_files",
       {
         group_id: pair.here.group_id,
         instance_id: pair.there.instance_id,
         target_group_id: pair.there.group_id,
-        client_id,
+        client_id: clientId,
         paths,
       },
       more,
@@ -389,25 +391,25 @@ describe("connect_send_files", () => {
 
   it("reads in the active project alone, and counts relative paths from it", async () => {
     verifies("MSG-062");
-    const { home, group_id } = pair.here;
+    const { home, group_id: groupId } = pair.here;
     const other = realpathSync(mkdtempSync(join(tmpdir(), "svc-project-")));
     try {
-      const { scope_key } = await home.call("attach", { group_id, path: other });
+      const { scope_key: scopeKey } = await home.call("attach", { group_id: groupId, path: other });
       writeFileSync(join(folder, "note"), "of the first project");
       writeFileSync(join(other, "note"), "of the active one");
-      const first = home.registry.get(group_id).record.active_scope_key!;
+      const first = home.registry.get(groupId).record.active_scope_key!;
       const textOf = async (key: string, path: string, as?: Caller): Promise<unknown> => {
-        const { source_event } = await files(key, [path], as === undefined ? {} : { as });
-        return (await home.call("file_fetch", { group_id, event_id: source_event.id })).text;
+        const { source_event: sourceEvent } = await files(key, [path], as === undefined ? {} : { as });
+        return (await home.call("file_fetch", { group_id: groupId, event_id: sourceEvent.id })).text;
       };
       assert.equal(await textOf("before", "note"), "of the first project");
       await assert.rejects(files("not yet", [join(other, "note")]), refusal("invalid_path"));
-      await home.call("group_update", { group_id, active_scope_key: scope_key });
+      await home.call("group_update", { group_id: groupId, active_scope_key: scopeKey });
       assert.equal(await textOf("relative", "note"), "of the active one");
       assert.equal(await textOf("absolute", join(other, "note")), "of the active one");
       await assert.rejects(files("elsewhere", [join(folder, "note")]), refusal("invalid_path"));
       // An Actor's own project is where its process works.
-      await home.call("actor_update", { group_id, actor_id: "ann", scope_key: first });
+      await home.call("actor_update", { group_id: groupId, actor_id: "ann", scope_key: first });
       assert.equal(await textOf("own", "note", pair.here.actor("ann")), "of the first project");
       assert.equal(await textOf("active", "note", pair.here.actor("ben")), "of the active one");
     } finally {

@@ -46,7 +46,7 @@ describe("Log file", () => {
     assert.deepEqual(
       lines("peer_denied")
         .slice(most)
-        .map(({ left_out_before }) => left_out_before),
+        .map(({ left_out_before: leftOutBefore }) => leftOutBefore),
       [4 * most, undefined],
     );
   });

@@ -15,33 +15,33 @@ describe("conversations", () => {
   });
   afterEach(() => setting.close());
 
-  const starts = (actor_id: string) =>
-    setting.notes(actor_id).flatMap(({ start }) => (start === undefined ? [] : [start]));
+  const starts = (actorId: string) =>
+    setting.notes(actorId).flatMap(({ start }) => (start === undefined ? [] : [start]));
   const resumedIn = (args: string[]) => {
     const at = args.indexOf("--resume");
     return at < 0 ? null : args[at + 1]!;
   };
-  const file = (actor_id: string) => {
-    const found = readdirSync(setting.root).find((name) => name.startsWith(`${actor_id}.log.`));
+  const file = (actorId: string) => {
+    const found = readdirSync(setting.root).find((name) => name.startsWith(`${actorId}.log.`));
     return join(setting.root, found!);
   };
-  const begin = async (actor_id: string, more = {}) =>
-    (await setting.client.result("actor_start", { group_id: setting.group_id, actor_id, ...more }))
+  const begin = async (actorId: string, more = {}) =>
+    (await setting.client.result("actor_start", { group_id: setting.group_id, actor_id: actorId, ...more }))
       .conversation;
-  const restart = async (actor_id: string, more = {}) =>
-    (await setting.client.result("actor_restart", { group_id: setting.group_id, actor_id, ...more }))
+  const restart = async (actorId: string, more = {}) =>
+    (await setting.client.result("actor_restart", { group_id: setting.group_id, actor_id: actorId, ...more }))
       .conversation;
-  const stop = (actor_id: string) =>
-    setting.client.result("actor_stop", { group_id: setting.group_id, actor_id });
+  const stop = (actorId: string) =>
+    setting.client.result("actor_stop", { group_id: setting.group_id, actor_id: actorId });
 
   /** An Actor that has had one prompt. Its session. */
-  async function spokenTo(actor_id: string, agent: AgentOptions = {}): Promise<string> {
-    await setting.add(actor_id, { keeps: true, ...agent });
-    assert.deepEqual(await begin(actor_id), { continued: false, lost: "" });
-    const { id } = await setting.send("hello", [actor_id]);
-    await setting.reaches(id, actor_id, "accepted");
-    await setting.becomes(actor_id, "idle");
-    return /[0-9a-f-]{36}/.exec(file(actor_id))?.[0] ?? "";
+  async function spokenTo(actorId: string, agent: AgentOptions = {}): Promise<string> {
+    await setting.add(actorId, { keeps: true, ...agent });
+    assert.deepEqual(await begin(actorId), { continued: false, lost: "" });
+    const { id } = await setting.send("hello", [actorId]);
+    await setting.reaches(id, actorId, "accepted");
+    await setting.becomes(actorId, "idle");
+    return /[0-9a-f-]{36}/.exec(file(actorId))?.[0] ?? "";
   }
 
   it("go on at a start, a restart and a start of the daemon, unless a new one is wanted", async () => {
@@ -82,9 +82,9 @@ describe("conversations", () => {
     await spokenTo("bob");
     const other = join(setting.root, "other");
     mkdirSync(other);
-    const { group_id } = setting;
-    const { scope_key } = await setting.client.result("attach", { group_id, path: other });
-    await setting.client.result("actor_update", { group_id, actor_id: "bob", scope_key });
+    const { group_id: groupId } = setting;
+    const { scope_key: scopeKey } = await setting.client.result("attach", { group_id: groupId, path: other });
+    await setting.client.result("actor_update", { group_id: groupId, actor_id: "bob", scope_key: scopeKey });
     assert.deepEqual(await restart("bob"), { continued: false, lost: "it belongs to another folder" });
     const told = (await setting.events("actor.start")).filter(({ data }) => "detail" in data);
     assert.deepEqual(
@@ -110,20 +110,20 @@ describe("conversations", () => {
   });
 
   it("aren't named by what a hook says, unless it is the id of a session", async () => {
-    for (const [actor_id, sessionId] of [
+    for (const [actorId, sessionId] of [
       ["ann", "--dangerously-skip-permissions"],
       ["bob", "../../../../etc/passwd"],
       ["eve", "11111111-2222-4333-8444-55555555555G"],
     ] as const) {
-      await setting.add(actor_id, { keeps: true, sessionId });
-      await begin(actor_id);
-      await until("it runs", () => starts(actor_id).length === 1);
-      await setting.send("hello", [actor_id]);
-      await until("it has read the prompt", () => setting.prompts(actor_id).length === 1);
-      await restart(actor_id);
-      await until("it runs", () => starts(actor_id).length === 2);
-      assert.equal(resumedIn(starts(actor_id)[1]!), null);
-      assert.ok(!starts(actor_id)[1]!.join(" ").includes(sessionId));
+      await setting.add(actorId, { keeps: true, sessionId });
+      await begin(actorId);
+      await until("it runs", () => starts(actorId).length === 1);
+      await setting.send("hello", [actorId]);
+      await until("it has read the prompt", () => setting.prompts(actorId).length === 1);
+      await restart(actorId);
+      await until("it runs", () => starts(actorId).length === 2);
+      assert.equal(resumedIn(starts(actorId)[1]!), null);
+      assert.ok(!starts(actorId)[1]!.join(" ").includes(sessionId));
     }
   });
 
@@ -171,8 +171,8 @@ describe("conversations", () => {
     await setting.start();
     assert.equal((await setting.presence("ann")).reason, "the daemon stopped");
     await setting.add("none", {}, { command: [join(setting.bin, "missing")] });
-    const { group_id } = setting;
-    await setting.client.result("group_update", { group_id, settings: { start_actors: true } });
+    const { group_id: groupId } = setting;
+    await setting.client.result("group_update", { group_id: groupId, settings: { start_actors: true } });
     await setting.stop();
     await setting.start();
     const reason = async () => (await setting.presence("none")).reason;

@@ -19,10 +19,10 @@ describe("launches", () => {
   });
   afterEach(() => setting.close());
 
-  async function started(actor_id: string) {
-    await setting.startActor(actor_id);
-    await until("it runs", () => setting.notes(actor_id).length > 0);
-    return setting.notes(actor_id).at(-1)!;
+  async function started(actorId: string) {
+    await setting.startActor(actorId);
+    await until("it runs", () => setting.notes(actorId).length > 0);
+    return setting.notes(actorId).at(-1)!;
   }
 
   function tokenOf(note: { environment?: Record<string, string> }): string {
@@ -108,11 +108,11 @@ describe("launches", () => {
   it("name to Claude only the hooks that its version knows: an old one drops them all otherwise", async () => {
     const agent = join(setting.bin, "claude");
     const asIs = readFileSync(agent, "utf8");
-    const hooksOf = async (actor_id: string, version: string) => {
+    const hooksOf = async (actorId: string, version: string) => {
       const shell = `#!/bin/sh\n[ "$1" = --version ] && { echo "${version} (Claude Code)"; exit; }\n`;
       writeFileSync(agent, asIs.replace("#!/bin/sh\n", shell));
-      await setting.add(actor_id);
-      const { start } = await started(actor_id);
+      await setting.add(actorId);
+      const { start } = await started(actorId);
       const { hooks } = JSON.parse(start![start!.indexOf("--settings") + 1]!) as { hooks: object };
       return Object.keys(hooks);
     };
@@ -194,9 +194,9 @@ describe("launches", () => {
     await setting.stop();
     const daemon = await DaemonProcess.started({ home: setting.home, program: SOURCES });
     const user = daemon.client();
-    const { group_id } = setting;
-    await user.result("actor_start", { group_id, actor_id: "orphan" });
-    const { event } = await user.result("send", { group_id, text: "hello", to: ["orphan"] });
+    const { group_id: groupId } = setting;
+    await user.result("actor_start", { group_id: groupId, actor_id: "orphan" });
+    const { event } = await user.result("send", { group_id: groupId, text: "hello", to: ["orphan"] });
     await until("it read the prompt", () => setting.prompts("orphan").length === 1);
     const pid = setting.notes("orphan").find((note) => note.pid !== undefined)!.pid!;
     await daemon.kill();

@@ -150,10 +150,10 @@ describe("a prompter's message", () => {
 
   it("takes an answer to the message, or its reading, for proof: of a runtime that gives none, and earlier than its hook", async () => {
     const ann = at.home.actor(at.group_id, "ann");
-    const reply = (event_id: string) =>
+    const reply = (eventId: string) =>
       at.home.call(
         "reply",
-        { group_id: at.group_id, event_id, text: "answer", message_mode: "send" },
+        { group_id: at.group_id, event_id: eventId, text: "answer", message_mode: "send" },
         { as: ann },
       );
     const unproven = await at.send("one");

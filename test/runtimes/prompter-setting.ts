@@ -42,15 +42,21 @@ export class Runtime {
 
   constructor(
     home: TestHome,
-    group_id: string,
-    actor_id: string,
-    token_digest = "digest",
+    groupId: string,
+    actorId: string,
+    tokenDigest = "digest",
     entry: Partial<PrompterOptions["entry"]> = {},
   ) {
-    const { generation } = home.registry.get(group_id).actor(actor_id);
-    const started_at = "2026-01-01T00:00:00.000Z";
-    const common = { group_id, actor_id, generation, runtime: "claude", has_hooks: true } as const;
-    this.launch = { ...common, token_digest, pid: 7, started_at };
+    const { generation } = home.registry.get(groupId).actor(actorId);
+    const startedAt = "2026-01-01T00:00:00.000Z";
+    const common = {
+      group_id: groupId,
+      actor_id: actorId,
+      generation,
+      runtime: "claude",
+      has_hooks: true,
+    } as const;
+    this.launch = { ...common, token_digest: tokenDigest, pid: 7, started_at: startedAt };
     const terminal = Object.defineProperties(
       { write: (text: string) => this.#write(text), settled: async () => {} },
       {
@@ -61,7 +67,7 @@ export class Runtime {
       },
     ) as unknown as PrompterOptions["terminal"];
     this.prompter = new Prompter({
-      chat: home.messaging.get(group_id),
+      chat: home.messaging.get(groupId),
       launch: this.launch,
       entry: { ...entryOf("claude"), ...entry },
       answerWith: "mcp",
@@ -130,17 +136,17 @@ export class Prompted {
   readonly group_id: string;
   runtime: Runtime;
 
-  private constructor(home: TestHome, group_id: string) {
+  private constructor(home: TestHome, groupId: string) {
     this.home = home;
-    this.group_id = group_id;
-    this.runtime = new Runtime(home, group_id, "ann");
+    this.group_id = groupId;
+    this.runtime = new Runtime(home, groupId, "ann");
   }
 
   static async open(): Promise<Prompted> {
     const home = await TestHome.open();
-    const group_id = await home.group();
-    await home.call("actor_add", { group_id, actor_id: "ann", runner: "pty", runtime: "claude" });
-    return new Prompted(home, group_id);
+    const groupId = await home.group();
+    await home.call("actor_add", { group_id: groupId, actor_id: "ann", runner: "pty", runtime: "claude" });
+    return new Prompted(home, groupId);
   }
 
   async close(): Promise<void> {
@@ -148,9 +154,9 @@ export class Prompted {
     await this.home.remove();
   }
 
-  add(actor_id: string) {
-    const { home, group_id } = this;
-    return home.call("actor_add", { group_id, actor_id, runner: "pty", runtime: "claude" });
+  add(actorId: string) {
+    const { home, group_id: groupId } = this;
+    return home.call("actor_add", { group_id: groupId, actor_id: actorId, runner: "pty", runtime: "claude" });
   }
 
   async send(text: string): Promise<string> {

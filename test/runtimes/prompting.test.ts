@@ -109,7 +109,7 @@ describe("prompting a process in a terminal", function () {
       const all = (await setting.events("actor.activity"))
         .flatMap(({ data }) => data.actors)
         .filter(({ id }) => id === "queues")
-        .map(({ effective_working_state }) => effective_working_state);
+        .map(({ effective_working_state: effectiveWorkingState }) => effectiveWorkingState);
       return all.slice(all.indexOf("working"));
     };
     await until("it is noted", async () => (await states()).at(-1) === "idle", PATIENCE);

@@ -28,8 +28,13 @@ describe("what a process in a terminal asks", function () {
     await setting.reaches(id, actor, "accepted");
     return until("it asks", open, PATIENCE);
   }
-  const answer = ({ actor_id, question_id }: Question, decision: "allow" | "deny") =>
-    setting.client.result("actor_answer", { group_id: setting.group_id, actor_id, question_id, decision });
+  const answer = ({ actor_id: actorId, question_id: questionId }: Question, decision: "allow" | "deny") =>
+    setting.client.result("actor_answer", {
+      group_id: setting.group_id,
+      actor_id: actorId,
+      question_id: questionId,
+      decision,
+    });
   const answers = (actor = "coder") =>
     setting.notes(actor).flatMap(({ answer: text }) => (text === undefined ? [] : [text]));
   const goesOn = async (): Promise<void> => {
@@ -58,9 +63,9 @@ describe("what a process in a terminal asks", function () {
 
   it("is answered in its terminal first, and then no longer from here", async () => {
     const question = await asked();
-    const { web_origin } = await setting.client.result("daemon_status", {});
+    const { web_origin: webOrigin } = await setting.client.result("daemon_status", {});
     const { token } = await setting.client.result("access_token_create", { name: "person" });
-    const url = `${web_origin!.replace("http", "ws")}/api/v1/groups/${setting.group_id}/actors/coder/term`;
+    const url = `${webOrigin!.replace("http", "ws")}/api/v1/groups/${setting.group_id}/actors/coder/term`;
     const person = await new TerminalClient(url, { authorization: `Bearer ${token}` }).opened();
     person.send({ type: "take" });
     await person.message("writer", ({ writer }) => writer === "you");

@@ -68,8 +68,8 @@ export class Setting {
       chmodSync(file, 0o755);
     }
     await setting.start();
-    const { group_id } = await setting.client.result("attach", { path: setting.project });
-    setting.group_id = group_id;
+    const { group_id: groupId } = await setting.client.result("attach", { path: setting.project });
+    setting.group_id = groupId;
     return setting;
   }
 
@@ -101,29 +101,29 @@ export class Setting {
     rmSync(this.root, { recursive: true, force: true });
   }
 
-  log(actor_id: string): string {
-    return join(this.root, `${actor_id}.log`);
+  log(actorId: string): string {
+    return join(this.root, `${actorId}.log`);
   }
 
   /** An Actor whose process is our agent. */
   async add(
-    actor_id: string,
+    actorId: string,
     agent: AgentOptions = {},
     more: Partial<InputOf<"actor_add">> = {},
   ): Promise<void> {
     await this.client.result("actor_add", {
       group_id: this.group_id,
-      actor_id,
+      actor_id: actorId,
       runner: "pty",
       runtime: "claude",
       command: [join(this.bin, "claude")],
       ...more,
-      env: { FAKE_AGENT: JSON.stringify({ log: this.log(actor_id), ...agent }), ...more.env },
+      env: { FAKE_AGENT: JSON.stringify({ log: this.log(actorId), ...agent }), ...more.env },
     });
   }
 
-  async startActor(actor_id: string): Promise<void> {
-    await this.client.result("actor_start", { group_id: this.group_id, actor_id });
+  async startActor(actorId: string): Promise<void> {
+    await this.client.result("actor_start", { group_id: this.group_id, actor_id: actorId });
   }
 
   async send(text: string, to: string[], more: Partial<InputOf<"send">> = {}): Promise<MessageEvent> {
@@ -131,53 +131,49 @@ export class Setting {
   }
 
   /** What our agent noted. */
-  notes(actor_id: string): AgentNote[] {
-    if (!existsSync(this.log(actor_id))) return [];
+  notes(actorId: string): AgentNote[] {
+    if (!existsSync(this.log(actorId))) return [];
     // The last line may be half written.
-    return readFileSync(this.log(actor_id), "utf8")
+    return readFileSync(this.log(actorId), "utf8")
       .split("\n")
       .slice(0, -1)
       .map((line) => JSON.parse(line) as AgentNote);
   }
 
-  prompts(actor_id: string): string[] {
-    return this.notes(actor_id).flatMap(({ prompt }) => (prompt === undefined ? [] : [prompt]));
+  prompts(actorId: string): string[] {
+    return this.notes(actorId).flatMap(({ prompt }) => (prompt === undefined ? [] : [prompt]));
   }
 
-  async status(event_id: string, actor_id: string): Promise<{ state: string; reason: string }> {
+  async status(eventId: string, actorId: string): Promise<{ state: string; reason: string }> {
     const { statuses } = await this.client.result("ledger_statuses", {
       group_id: this.group_id,
-      event_ids: [event_id],
+      event_ids: [eventId],
     });
-    return statuses[event_id]!.delivery_status[actor_id]!;
+    return statuses[eventId]!.delivery_status[actorId]!;
   }
 
   /** Waits until the message's delivery has the state. */
-  async reaches(
-    event_id: string,
-    actor_id: string,
-    state: string,
-  ): Promise<{ state: string; reason: string }> {
+  async reaches(eventId: string, actorId: string, state: string): Promise<{ state: string; reason: string }> {
     return until(
-      `${event_id} is ${state}`,
+      `${eventId} is ${state}`,
       async () => {
-        const status = await this.status(event_id, actor_id);
+        const status = await this.status(eventId, actorId);
         return status.state === state ? status : null;
       },
       PATIENCE,
     );
   }
 
-  async becomes(actor_id: string, state: string): Promise<void> {
+  async becomes(actorId: string, state: string): Promise<void> {
     await until(
-      `${actor_id} is ${state}`,
-      async () => (await this.presence(actor_id)).state === state,
+      `${actorId} is ${state}`,
+      async () => (await this.presence(actorId)).state === state,
       PATIENCE,
     );
   }
 
-  async presence(actor_id: string): Promise<{ state: string; reason: string }> {
-    const { actor } = await this.client.result("actor_show", { group_id: this.group_id, actor_id });
+  async presence(actorId: string): Promise<{ state: string; reason: string }> {
+    const { actor } = await this.client.result("actor_show", { group_id: this.group_id, actor_id: actorId });
     return actor.presence;
   }
 
@@ -186,9 +182,11 @@ export class Setting {
     return ofKind(events, kind);
   }
 
-  deliveries(event_id: string): Promise<EventData<"runtime.delivery">[]> {
+  deliveries(eventId: string): Promise<EventData<"runtime.delivery">[]> {
     return this.events("runtime.delivery").then((events) =>
-      events.map(({ data }) => data).filter(({ source_event_id }) => source_event_id === event_id),
+      events
+        .map(({ data }) => data)
+        .filter(({ source_event_id: sourceEventId }) => sourceEventId === eventId),
     );
   }
 }

@@ -16,16 +16,16 @@ describe("terminals", () => {
   });
   after(() => setting.close());
 
-  function attach(actor_id: string, credential = token): Promise<TerminalClient> {
+  function attach(actorId: string, credential = token): Promise<TerminalClient> {
     const origin = setting.daemon.webOrigin!.replace("http", "ws");
-    const url = `${origin}/api/v1/groups/${setting.group_id}/actors/${actor_id}/term`;
+    const url = `${origin}/api/v1/groups/${setting.group_id}/actors/${actorId}/term`;
     return new TerminalClient(url, { authorization: `Bearer ${credential}` }).opened();
   }
 
-  async function shell(actor_id: string, script: string): Promise<void> {
+  async function shell(actorId: string, script: string): Promise<void> {
     await setting.client.result("actor_add", {
       group_id: setting.group_id,
-      actor_id,
+      actor_id: actorId,
       runner: "pty",
       command: ["/bin/sh", "-c", script],
     });
@@ -162,8 +162,8 @@ describe("terminals", () => {
       existsSync(file) ? Number(readFileSync(file, "utf8")) || null : null,
     );
     await Promise.all(
-      ["stubborn", "parent"].map((actor_id) =>
-        setting.client.result("actor_stop", { group_id: setting.group_id, actor_id }),
+      ["stubborn", "parent"].map((actorId) =>
+        setting.client.result("actor_stop", { group_id: setting.group_id, actor_id: actorId }),
       ),
     );
     const processes = new RealProcesses();

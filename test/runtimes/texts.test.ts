@@ -56,10 +56,10 @@ const hostile = fc
 describe("the envelope", () => {
   it("holds any text in its lines, without one control character", () => {
     fc.assert(
-      fc.property(hostile, hostile, hostile, (text, quote_text, insight) => {
+      fc.property(hostile, hostile, hostile, (text, quoteText, insight) => {
         const data = {
           text,
-          quote_text,
+          quote_text: quoteText,
           insight,
           sender_title: text,
           message_mode: "send" as const,

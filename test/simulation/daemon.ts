@@ -55,9 +55,9 @@ export class Run implements Host {
     return this.supervisor?.parts ?? null;
   }
 
-  constructor(machine: string, public_key: string, clock: SimulatedClock, files: SimulatedFiles) {
+  constructor(machine: string, publicKey: string, clock: SimulatedClock, files: SimulatedFiles) {
     this.machine = machine;
-    this.public_key = public_key;
+    this.public_key = publicKey;
     this.clock = clock;
     this.files = files;
   }

@@ -57,10 +57,10 @@ class End implements Link {
   /** What arrived at a cut. */
   readonly #held: Parcel[] = [];
 
-  constructor(network: SimulatedNetwork, host: Host, peer_key: string) {
+  constructor(network: SimulatedNetwork, host: Host, peerKey: string) {
     this.#network = network;
     this.host = host;
-    this.peer_key = peer_key;
+    this.peer_key = peerKey;
   }
 
   receive(handler: LinkHandler): void {
@@ -244,11 +244,11 @@ export class SimulatedNetwork {
           },
         };
       },
-      connect: (at, peer_key, signal) => this.#connect(host, at, peer_key, signal),
+      connect: (at, peerKey, signal) => this.#connect(host, at, peerKey, signal),
     };
   }
 
-  #connect(host: Host, at: BindAddress, peer_key: string, signal: AbortSignal): Promise<Link> {
+  #connect(host: Host, at: BindAddress, peerKey: string, signal: AbortSignal): Promise<Link> {
     const { world } = this;
     const delay = (): number => this.delay();
     return new Promise((resolve, reject) => {
@@ -261,7 +261,7 @@ export class SimulatedNetwork {
         if (host.isOver || this.areApart(host.machine, machine)) return;
         if (listening === undefined)
           return this.isDark(machine) ? undefined : fail("The connection was refused.");
-        if (listening.host.public_key !== peer_key) return fail("The other side has another key.");
+        if (listening.host.public_key !== peerKey) return fail("The other side has another key.");
         const here = new End(this, host, listening.host.public_key);
         const there = new End(this, listening.host, host.public_key);
         here.other = there;

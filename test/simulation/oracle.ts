@@ -106,9 +106,9 @@ export class Oracle {
     for (const daemon of this.#daemons) {
       const { run } = daemon;
       if (run === null || run.services === null) continue;
-      for (const { group_id, record, ledger } of run.services.groups.registry.list()) {
-        this.#follow(daemon, group_id, record.generation);
-        const watched = this.#watch(daemon, group_id, record.generation);
+      for (const { group_id: groupId, record, ledger } of run.services.groups.registry.list()) {
+        this.#follow(daemon, groupId, record.generation);
+        const watched = this.#watch(daemon, groupId, record.generation);
         if (watched.run === run && ledger.count === watched.ids.length) continue;
         if (watched.run !== run) {
           this.#compare(watched, ledger.readMany(range(0, ledger.count)));
@@ -127,14 +127,14 @@ export class Oracle {
   }
 
   /** A Group that was reset stays reset. */
-  #follow(daemon: SimulatedDaemon, group_id: string, generation: string): void {
-    const known = this.#generations.get(group_id);
-    if (known === undefined) this.#generations.set(group_id, { now: generation, before: new Set() });
+  #follow(daemon: SimulatedDaemon, groupId: string, generation: string): void {
+    const known = this.#generations.get(groupId);
+    if (known === undefined) this.#generations.set(groupId, { now: generation, before: new Set() });
     else if (known.now !== generation) {
       if (known.before.has(generation))
         this.violate(
           "what was recorded stays",
-          `${group_id} on ${daemon.name} is again what it was before a reset`,
+          `${groupId} on ${daemon.name} is again what it was before a reset`,
         );
       known.before.add(known.now);
       known.now = generation;
@@ -143,14 +143,22 @@ export class Oracle {
 
   /** What waits for a peer that has been well for long has ended. */
   #checkStarvation(): void {
-    for (const { id, kind, status, since, source, target, connection_id } of this.#open.values()) {
+    for (const {
+      id,
+      kind,
+      status,
+      since,
+      source,
+      target,
+      connection_id: connectionId,
+    } of this.#open.values()) {
       if (kind === "cancel" || status !== null || this.lost.has(id)) continue;
       if (this.#world.time - since < STARVED_MS) continue;
-      const one = this.#daemons.find(({ instance_id }) => instance_id === source.instance_id)!;
-      const other = this.#daemons.find(({ instance_id }) => instance_id === target.instance_id)!;
+      const one = this.#daemons.find(({ instance_id: instanceId }) => instanceId === source.instance_id)!;
+      const other = this.#daemons.find(({ instance_id: instanceId }) => instanceId === target.instance_id)!;
       const well = this.#health.since(one.name, other.name, wayOf(one.name, other.name));
       if (well === null || this.#world.time - well < STARVED_MS) continue;
-      if (!this.#isConnected(one, connection_id) || !this.#isConnected(other, connection_id)) continue;
+      if (!this.#isConnected(one, connectionId) || !this.#isConnected(other, connectionId)) continue;
       const progress = one.services?.outbound.outbox.byDelivery(id)?.progress;
       this.violate(
         "no healthy peer starves",
@@ -159,28 +167,28 @@ export class Oracle {
     }
   }
 
-  #isConnected({ services }: SimulatedDaemon, connection_id: string): boolean {
+  #isConnected({ services }: SimulatedDaemon, connectionId: string): boolean {
     const { relations = [] } = services?.direct.status(undefined) ?? {};
-    return relations.some(({ id, state, current }) => id === connection_id && state === "active" && current);
+    return relations.some(({ id, state, current }) => id === connectionId && state === "active" && current);
   }
 
-  #watch(daemon: SimulatedDaemon, group_id: string, generation: string): Watched {
-    const key = `${group_id} ${generation}`;
+  #watch(daemon: SimulatedDaemon, groupId: string, generation: string): Watched {
+    const key = `${groupId} ${generation}`;
     let watched = this.#watched.get(key);
     if (watched === undefined) {
-      watched = { daemon, group_id, generation, ids: [], run: null };
+      watched = { daemon, group_id: groupId, generation, ids: [], run: null };
       this.#watched.set(key, watched);
     }
     return watched;
   }
 
   /** What somebody could see once is there after every crash, at its place. */
-  #compare({ daemon, group_id, ids }: Watched, events: readonly LedgerEvent[]): void {
+  #compare({ daemon, group_id: groupId, ids }: Watched, events: readonly LedgerEvent[]): void {
     for (const [at, id] of ids.entries()) {
       if (events[at]?.id === id) continue;
       this.violate(
         "what was recorded stays",
-        `event ${at} of ${group_id} on ${daemon.name} is gone after a restart (${events.length} of ${ids.length} are left)`,
+        `event ${at} of ${groupId} on ${daemon.name} is gone after a restart (${events.length} of ${ids.length} are left)`,
       );
       return;
     }
@@ -188,9 +196,9 @@ export class Oracle {
 
   #see(watched: Watched, event: LedgerEvent): void {
     if (event.kind === "chat.message") {
-      const { connect_message: message, dst_instance_id } = event.data;
+      const { connect_message: message, dst_instance_id: dstInstanceId } = event.data;
       if (message === undefined) return;
-      if (dst_instance_id !== undefined) this.#source(watched, event, message);
+      if (dstInstanceId !== undefined) this.#source(watched, event, message);
       else this.#admitted(watched, event, message);
     } else if (event.kind === "chat.reply_request.cancelled") {
       const { connect_cancel: control } = event.data;
@@ -232,11 +240,11 @@ export class Oracle {
   }
 
   /** Somebody was told that their message is queued, perhaps again. */
-  acknowledged(daemon: SimulatedDaemon, group_id: string, client: string, event: MessageEvent): void {
-    const generation = daemon.services?.groups.registry.find(group_id)?.record.generation ?? "";
-    const { connect_message } = event.data;
-    if (connect_message === undefined) return;
-    const delivery = this.#source({ generation }, event, connect_message);
+  acknowledged(daemon: SimulatedDaemon, groupId: string, client: string, event: MessageEvent): void {
+    const generation = daemon.services?.groups.registry.find(groupId)?.record.generation ?? "";
+    const { connect_message: connectMessage } = event.data;
+    if (connectMessage === undefined) return;
+    const delivery = this.#source({ generation }, event, connectMessage);
     delivery.acknowledged = true;
     // A reset forgets what was said before it: the same again is new then.
     const said = `${client} in ${generation}`;
@@ -246,9 +254,9 @@ export class Oracle {
     this.#byClient.set(said, delivery.id);
   }
 
-  #admitted({ daemon, group_id, generation }: Watched, event: MessageEvent, message: Data): void {
+  #admitted({ daemon, group_id: groupId, generation }: Watched, event: MessageEvent, message: Data): void {
     const id = uuidKey(String(message.delivery_id));
-    const what = `${short(id)} in ${group_id} on ${daemon.name}`;
+    const what = `${short(id)} in ${groupId} on ${daemon.name}`;
     const delivery = this.deliveries.get(id);
     if (delivery === undefined) {
       this.#fromNowhere(message, what);
@@ -259,11 +267,11 @@ export class Oracle {
     if (delivery.status === "failed") this.violate("failed implies that it never arrived", what);
     if (this.#keptOut.has(id)) this.violate("what is withdrawn isn't newly admitted", what);
     const end = this.#connection(delivery.connection_id).find(
-      ({ instance_id }) => instance_id === daemon.instance_id,
+      ({ instance_id: instanceId }) => instanceId === daemon.instance_id,
     );
-    if (end?.group_id !== group_id || end.generation !== generation)
+    if (end?.group_id !== groupId || end.generation !== generation)
       this.violate("never to another generation", `${what}, of generation ${generation}`);
-    const actors = daemon.services?.groups.registry.find(group_id)?.record.actors ?? [];
+    const actors = daemon.services?.groups.registry.find(groupId)?.record.actors ?? [];
     for (const one of delivery.recipients) {
       if (one.id === "user") continue;
       if (!actors.some((actor) => actor.id === one.id && actor.generation === one.generation))
@@ -276,9 +284,9 @@ export class Oracle {
 
   /** A source Group that was deleted or reset in the same moment can't be asked any more. */
   #fromNowhere(work: Data, what: string): void {
-    const { instance_id, group_id } = work.source as GroupEnd;
-    const source = this.#daemons.find((one) => one.instance_id === instance_id);
-    const group = source?.services?.groups.registry.find(group_id);
+    const { instance_id: instanceId, group_id: groupId } = work.source as GroupEnd;
+    const source = this.#daemons.find((one) => one.instance_id === instanceId);
+    const group = source?.services?.groups.registry.find(groupId);
     if (group === undefined) return;
     const first = group.ledger.count > 0 ? group.ledger.read(0) : undefined;
     if (first?.kind === "group.reset" && first.ts >= String(work.created_at)) return;
@@ -286,14 +294,14 @@ export class Oracle {
   }
 
   #withdrawn(
-    { daemon, group_id }: Watched,
+    { daemon, group_id: groupId }: Watched,
     event: EventOf<"chat.reply_request.cancelled">,
     cancellation: Data,
   ): void {
     const id = uuidKey(String(cancellation.delivery_id));
     const original = uuidKey(String(cancellation.original_delivery_id));
     const delivery = this.deliveries.get(id);
-    const what = `the withdrawal ${short(id)} of ${short(original)} in ${group_id} on ${daemon.name}`;
+    const what = `the withdrawal ${short(id)} of ${short(original)} in ${groupId} on ${daemon.name}`;
     if (delivery === undefined) {
       this.#fromNowhere(cancellation, what);
       return;
@@ -303,19 +311,24 @@ export class Oracle {
     if (delivery.status === "failed") this.violate("failed implies that it never arrived", what);
     if (event.data.not_delivered === true) {
       const came = this.deliveries.get(original);
-      if (came !== undefined && came.admitted !== null && came.target.group_id === group_id)
+      if (came !== undefined && came.admitted !== null && came.target.group_id === groupId)
         this.violate("a withdrawal tells the truth", `${what} says that it never came`);
       this.#keptOut.add(original);
     }
     this.#world.tell(`${what} arrived`);
   }
 
-  #receipt({ daemon, group_id }: Watched, event: EventOf<"chat.cross_group_receipt">): void {
-    const { source_event_id, delivery_id, status, remote_event_id } = event.data;
-    const id = uuidKey(delivery_id);
-    const what = `${short(id)} of ${group_id} on ${daemon.name}`;
-    if (this.#receipts.has(source_event_id)) this.violate("one end", `${what} has two receipts`);
-    this.#receipts.add(source_event_id);
+  #receipt({ daemon, group_id: groupId }: Watched, event: EventOf<"chat.cross_group_receipt">): void {
+    const {
+      source_event_id: sourceEventId,
+      delivery_id: deliveryId,
+      status,
+      remote_event_id: remoteEventId,
+    } = event.data;
+    const id = uuidKey(deliveryId);
+    const what = `${short(id)} of ${groupId} on ${daemon.name}`;
+    if (this.#receipts.has(sourceEventId)) this.violate("one end", `${what} has two receipts`);
+    this.#receipts.add(sourceEventId);
     const delivery = this.deliveries.get(id);
     if (delivery === undefined) {
       this.violate("nothing comes from nowhere", `the receipt of ${what} has no source event`);
@@ -330,11 +343,7 @@ export class Oracle {
       (end) =>
         end.group_id === delivery.target.group_id && this.#daemons.some((one) => hasGeneration(one, end)),
     );
-    if (
-      status === "sent" &&
-      delivery.admitted !== remote_event_id &&
-      (isThere || delivery.admitted !== null)
-    ) {
+    if (status === "sent" && delivery.admitted !== remoteEventId && (isThere || delivery.admitted !== null)) {
       this.violate("sent implies that it is recorded there", `${what}: ${String(delivery.admitted)}`);
     }
     if (status === "failed" && delivery.admitted !== null)
@@ -369,7 +378,9 @@ export class Oracle {
   /** Nothing is under way any more: everything that was accepted has come to its end. */
   async finish(): Promise<void> {
     for (const delivery of this.deliveries.values()) {
-      const daemon = this.#daemons.find(({ instance_id }) => instance_id === delivery.source.instance_id)!;
+      const daemon = this.#daemons.find(
+        ({ instance_id: instanceId }) => instanceId === delivery.source.instance_id,
+      )!;
       if (delivery.status !== null || this.lost.has(delivery.id)) continue;
       // By a clock that was wrong when it was accepted its time isn't over.
       if (delivery.deliver_before > this.#world.now + daemon.wall.offset) continue;
@@ -388,15 +399,15 @@ export class Oracle {
       }
       const now = this.#world.now + daemon.wall.offset;
       const late = [...services.outbound.outbox.entries()].filter(
-        ({ deliver_before }) => deliver_before < now,
+        ({ deliver_before: deliverBefore }) => deliverBefore < now,
       );
       if (late.length > 0)
         this.violate("everything accepted comes to an end", `${daemon.name} keeps ${late.length} records`);
-      for (const { group_id, ledger, record } of services.groups.registry.list()) {
+      for (const { group_id: groupId, ledger, record } of services.groups.registry.list()) {
         const { problems } = await ledger.verify();
         for (const problem of problems)
           this.violate("the projections are the ledger's", `${daemon.name} ${problem}`);
-        await this.#checkStory(daemon, { group_id, generation: record.generation });
+        await this.#checkStory(daemon, { group_id: groupId, generation: record.generation });
       }
     }
   }
@@ -404,22 +415,22 @@ export class Oracle {
   /** What people are shown of their messages is what the receipts say. */
   async #checkStory(
     daemon: SimulatedDaemon,
-    { group_id, generation }: { group_id: string; generation: string },
+    { group_id: groupId, generation }: { group_id: string; generation: string },
   ): Promise<void> {
     const own = [...this.deliveries.values()].filter(
       ({ id, source, kind }) => source.generation === generation && kind === "message" && !this.lost.has(id),
     );
     for (let at = 0; at < own.length; at += 50) {
       const part = own.slice(at, at + 50);
-      const event_ids = part.map(({ source_event_id }) => source_event_id);
-      const outcome = await daemon.call("ledger_statuses", { group_id, event_ids });
+      const eventIds = part.map(({ source_event_id: sourceEventId }) => sourceEventId);
+      const outcome = await daemon.call("ledger_statuses", { group_id: groupId, event_ids: eventIds });
       if (outcome.kind !== "done") {
         this.violate("the ledger tells the same story", `${daemon.name} doesn't say how its messages stand`);
         return;
       }
-      for (const { id, status, source_event_id } of part) {
+      for (const { id, status, source_event_id: sourceEventId } of part) {
         if (this.#open.has(id)) continue;
-        const shown = outcome.result.statuses[source_event_id]?.connect_delivery?.state;
+        const shown = outcome.result.statuses[sourceEventId]?.connect_delivery?.state;
         if (shown !== (status ?? "unconfirmed"))
           this.violate("the ledger tells the same story", `${short(id)} is ${status} and shown as ${shown}`);
       }
@@ -427,8 +438,8 @@ export class Oracle {
   }
 }
 
-function hasGeneration({ services }: SimulatedDaemon, { group_id, generation }: GroupEnd): boolean {
-  return services?.groups.registry.find(group_id)?.record.generation === generation;
+function hasGeneration({ services }: SimulatedDaemon, { group_id: groupId, generation }: GroupEnd): boolean {
+  return services?.groups.registry.find(groupId)?.record.generation === generation;
 }
 
 export function short(id: string): string {

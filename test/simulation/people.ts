@@ -145,43 +145,43 @@ export class People {
   /** Writes to the other side, again until somebody says that it is queued or refused. */
   async #send(from: SimulatedDaemon, to: SimulatedDaemon, withFile = false): Promise<void> {
     this.#messages += 1;
-    const client_id = `message-${this.#messages}`;
-    const group_id = this.#groupOf(from);
+    const clientId = `message-${this.#messages}`;
+    const groupId = this.#groupOf(from);
     const message: ArgumentsOf<"connect_send"> = {
-      group_id,
+      group_id: groupId,
       instance_id: to.instance_id,
       target_group_id: this.#groupOf(to),
-      client_id,
+      client_id: clientId,
       text: "x".repeat(this.#chance.duration(1, 2000)),
       message_mode: this.#chance.weighted({ send: 2, request_reply: 2, mail: 1 }),
       to: this.#chance.happens(0.5) ? [] : [this.#chance.one(ACTORS)],
     };
     if (withFile) {
-      const sha256 = await this.#upload(from, group_id);
+      const sha256 = await this.#upload(from, groupId);
       if (sha256 === null) return;
       message.attachments = [{ sha256, name: "a file" }];
     }
     for (let attempt = 0; attempt < 5; attempt += 1) {
       const outcome = await from.call("connect_send", message, USER);
       if (outcome.kind === "done") {
-        const { source_event, delivery_id } = outcome.result;
-        this.#world.tell(`${from.name} queues ${short(delivery_id)} for ${to.name} (${client_id})`);
-        this.#oracle.acknowledged(from, group_id, client_id, source_event);
+        const { source_event: sourceEvent, delivery_id: deliveryId } = outcome.result;
+        this.#world.tell(`${from.name} queues ${short(deliveryId)} for ${to.name} (${clientId})`);
+        this.#oracle.acknowledged(from, groupId, clientId, sourceEvent);
         if (this.#chance.happens(0.9)) return;
       } else if (outcome.kind === "refused") {
-        this.#world.tell(`${from.name} can't send ${client_id}: ${outcome.refusal.code}`);
+        this.#world.tell(`${from.name} can't send ${clientId}: ${outcome.refusal.code}`);
         if (!outcome.refusal.code.startsWith("storage")) return;
       }
       await this.#wait(this.#chance.duration(10, 30_000));
     }
   }
 
-  async #upload(daemon: SimulatedDaemon, group_id: string): Promise<string | null> {
+  async #upload(daemon: SimulatedDaemon, groupId: string): Promise<string | null> {
     const { services } = daemon;
     if (services === null) return null;
     const bytes = this.#chance.bytes(this.#chance.duration(1, 20_000));
     try {
-      return (await services.messaging.upload(group_id, pieces(bytes), FILE)).sha256;
+      return (await services.messaging.upload(groupId, pieces(bytes), FILE)).sha256;
     } catch {
       return null;
     }
@@ -189,17 +189,22 @@ export class People {
 
   /** Replies to something that came, or follows up what arrived. */
   async #answer(daemon: SimulatedDaemon): Promise<void> {
-    const group_id = this.#groupOf(daemon);
+    const groupId = this.#groupOf(daemon);
     const messages = this.#messagesOf(daemon);
     if (messages.length === 0) return;
-    const { id, event_id } = this.#chance.one(messages);
+    const { id, event_id: eventId } = this.#chance.one(messages);
     this.#messages += 1;
-    const client_id = `reply-${this.#messages}`;
+    const clientId = `reply-${this.#messages}`;
     for (let attempt = 0; attempt < 3; attempt += 1) {
-      const outcome = await daemon.call("reply", { group_id, event_id, text: "indeed", client_id });
+      const outcome = await daemon.call("reply", {
+        group_id: groupId,
+        event_id: eventId,
+        text: "indeed",
+        client_id: clientId,
+      });
       if (outcome.kind === "done") {
-        this.#world.tell(`${daemon.name} answers ${short(id)} (${client_id})`);
-        this.#oracle.acknowledged(daemon, group_id, client_id, outcome.result.event);
+        this.#world.tell(`${daemon.name} answers ${short(id)} (${clientId})`);
+        this.#oracle.acknowledged(daemon, groupId, clientId, outcome.result.event);
         if (this.#chance.happens(0.9)) return;
       } else if (outcome.kind === "refused" && !outcome.refusal.code.startsWith("storage")) return;
       await this.#wait(this.#chance.duration(10, 30_000));
@@ -209,25 +214,34 @@ export class People {
   async #withdraw(daemon: SimulatedDaemon): Promise<void> {
     const messages = this.#messagesOf(daemon);
     if (messages.length === 0) return;
-    const { id, event_id } = this.#chance.one(messages.slice(-10));
-    const outcome = await daemon.call("reply_request_cancel", { group_id: this.#groupOf(daemon), event_id });
+    const { id, event_id: eventId } = this.#chance.one(messages.slice(-10));
+    const outcome = await daemon.call("reply_request_cancel", {
+      group_id: this.#groupOf(daemon),
+      event_id: eventId,
+    });
     if (outcome.kind === "done") this.#world.tell(`${daemon.name} withdraws ${short(id)}`);
   }
 
   /** Messages between instances that the daemon's Group has, with their events there. */
   #messagesOf(daemon: SimulatedDaemon): { id: string; event_id: string }[] {
-    const group_id = this.#groupOf(daemon);
-    const ledger = daemon.services?.groups.registry.find(group_id)?.ledger;
+    const groupId = this.#groupOf(daemon);
+    const ledger = daemon.services?.groups.registry.find(groupId)?.ledger;
     if (ledger === undefined) return [];
-    const eventOf = ({ kind, source, target, source_event_id, admitted }: Delivery): string | null => {
+    const eventOf = ({
+      kind,
+      source,
+      target,
+      source_event_id: sourceEventId,
+      admitted,
+    }: Delivery): string | null => {
       if (kind !== "message") return null;
-      if (source.group_id === group_id) return source_event_id;
-      return target.group_id === group_id ? admitted : null;
+      if (source.group_id === groupId) return sourceEventId;
+      return target.group_id === groupId ? admitted : null;
     };
     return [...this.#oracle.deliveries.values()].flatMap((delivery) => {
-      const event_id = eventOf(delivery);
-      const isThere = event_id !== null && ledger.ordinalOf(event_id) !== undefined;
-      return isThere ? [{ id: delivery.id, event_id }] : [];
+      const eventId = eventOf(delivery);
+      const isThere = eventId !== null && ledger.ordinalOf(eventId) !== undefined;
+      return isThere ? [{ id: delivery.id, event_id: eventId }] : [];
     });
   }
 
@@ -247,36 +261,36 @@ export class People {
   }
 
   async #resetGroup(daemon: SimulatedDaemon): Promise<void> {
-    const group_id = this.#groupOf(daemon);
+    const groupId = this.#groupOf(daemon);
     this.#world.tell(`${daemon.name} resets its Group`);
-    await daemon.call("group_reset", { group_id, confirm: group_id });
+    await daemon.call("group_reset", { group_id: groupId, confirm: groupId });
   }
 
   async #deleteGroup(daemon: SimulatedDaemon): Promise<void> {
-    const group_id = this.#groupOf(daemon);
+    const groupId = this.#groupOf(daemon);
     this.#world.tell(`${daemon.name} deletes its Group`);
-    const outcome = await daemon.call("group_delete", { group_id, confirm: group_id });
+    const outcome = await daemon.call("group_delete", { group_id: groupId, confirm: groupId });
     if (outcome.kind === "done") await this.#newGroup(daemon).catch(() => undefined);
   }
 
   async #newGroup(daemon: SimulatedDaemon): Promise<void> {
     const group = await this.#must(daemon, "group_create", { title: `Group ${daemon.name}` });
     this.#groups.set(daemon, group.group_id);
-    for (const actor_id of ACTORS) {
-      await this.#must(daemon, "actor_add", { group_id: group.group_id, actor_id });
+    for (const actorId of ACTORS) {
+      await this.#must(daemon, "actor_add", { group_id: group.group_id, actor_id: actorId });
     }
   }
 
   async #revoke(daemon: SimulatedDaemon): Promise<void> {
-    const group_id = this.#groupOf(daemon);
-    const status = await daemon.call("connect_direct_status", { group_id });
+    const groupId = this.#groupOf(daemon);
+    const status = await daemon.call("connect_direct_status", { group_id: groupId });
     if (status.kind !== "done" || status.result.relations.length === 0) return;
     const { id } = this.#chance.one(status.result.relations);
     this.#world.tell(`${daemon.name} revokes ${id.slice(7, 15)}`);
-    const revoked = await daemon.call("connect_direct_revoke", { group_id, id });
+    const revoked = await daemon.call("connect_direct_revoke", { group_id: groupId, id });
     if (revoked.kind === "done" && this.#chance.happens(0.5)) {
       await this.#wait(this.#chance.duration(1, 5 * MINUTE));
-      await daemon.call("connect_direct_remove", { group_id, id });
+      await daemon.call("connect_direct_remove", { group_id: groupId, id });
     }
   }
 

@@ -5,8 +5,8 @@ import { HostError } from "../../webview/hosts/host.ts";
 
 const GROUP = "g_00000000000a";
 
-function status(display_name: string): DirectStatus {
-  return { listener: null, display_name, addresses: [], runtime: null, relations: [] };
+function status(displayName: string): DirectStatus {
+  return { listener: null, display_name: displayName, addresses: [], runtime: null, relations: [] };
 }
 
 describe("Direct connections that are asked for again and again", () => {

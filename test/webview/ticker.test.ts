@@ -27,7 +27,7 @@ function setting(groups: Record<string, FakeActor[]>) {
       name === "group_list"
         ? {
             groups: Object.keys(groups).map(
-              (group_id) => ({ group_id, title: `Group ${group_id}` }) as GroupSummary,
+              (groupId) => ({ group_id: groupId, title: `Group ${groupId}` }) as GroupSummary,
             ),
           }
         : { actors: groups[input.group_id!] ?? [] },

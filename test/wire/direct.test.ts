@@ -213,7 +213,7 @@ describe("the envelope of an answer", () => {
 
 describe("outbox record", () => {
   it("is work, source event and progress, written as it was read", () => {
-    const source_event = LedgerEventSchema.parse({
+    const sourceEvent = LedgerEventSchema.parse({
       v: 1,
       id: message().source_event_id,
       ts: "2026-03-01T10:00:00.000Z",
@@ -234,7 +234,7 @@ describe("outbox record", () => {
       { kind: "message", data: message("direct") },
       { kind: "cancel", data: cancellation("direct") },
     ]) {
-      const record = { work, source_event, progress };
+      const record = { work, source_event: sourceEvent, progress };
       assert.equal(JSON.stringify(OutboxRecord.parse(record)), JSON.stringify(record));
       assert.ok(!OutboxRecord.safeParse({ ...record, extra: 1 }).success);
       assert.ok(!OutboxRecord.safeParse({ ...record, progress: { ...progress, extra: 1 } }).success);

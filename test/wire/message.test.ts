@@ -75,8 +75,8 @@ describe("ConnectMessage", () => {
 
   it("keeps its times in order and within their limits", () => {
     verifies("LIM-033", "MSG-011");
-    const at = (deliver_before: string, reply_before = deliver_before) =>
-      problem({ deliver_before, reply_before });
+    const at = (deliverBefore: string, replyBefore = deliverBefore) =>
+      problem({ deliver_before: deliverBefore, reply_before: replyBefore });
     assert.equal(at("2026-03-01T10:15:00Z"), null);
     assert.equal(at("2026-03-01T11:15:00+01:00"), null);
     assert.equal(at("2026-03-01T10:15:00.000000001Z"), "deliver_before");
@@ -151,15 +151,16 @@ describe("ConnectMessage", () => {
 
   it("asks for no reply to a reply, and has modes and formats of ordinary messages", () => {
     verifies("RPL-001", "MSG-010", "MSG-008", "MSG-014");
-    const { delivery_id } = message();
-    const reply_to = { delivery_id, event_id: delivery_id.replaceAll("-", "") };
-    for (const message_mode of ["send", "mail"]) assert.equal(problem({ reply_to, message_mode }), null);
+    const { delivery_id: deliveryId } = message();
+    const replyTo = { delivery_id: deliveryId, event_id: deliveryId.replaceAll("-", "") };
+    for (const messageMode of ["send", "mail"])
+      assert.equal(problem({ reply_to: replyTo, message_mode: messageMode }), null);
     assert.equal(problem({ message_mode: "request_reply" }), null);
-    assert.equal(problem({ reply_to, message_mode: "request_reply" }), "message_mode");
+    assert.equal(problem({ reply_to: replyTo, message_mode: "request_reply" }), "message_mode");
     assert.equal(problem({ message_mode: "shout" }), "message_mode");
     assert.equal(problem({ format: "html" }), "format");
     assert.equal(problem({ insight: "x".repeat(LIMITS.message.insightBytes + 1) }), "insight");
-    assert.equal(problem({ reply_to: { delivery_id } }), "reply_to.event_id");
+    assert.equal(problem({ reply_to: { delivery_id: deliveryId } }), "reply_to.event_id");
     assert.equal(problem({ delivery_id: "delivery-1" }), "delivery_id");
   });
 
@@ -203,8 +204,8 @@ describe("ConnectCancellation", () => {
   });
 
   it("has a window of 15 minutes of its own", () => {
-    const at = (deliver_before: string) =>
-      ConnectCancellation.safeParse({ ...cancellation(), deliver_before }).success;
+    const at = (deliverBefore: string) =>
+      ConnectCancellation.safeParse({ ...cancellation(), deliver_before: deliverBefore }).success;
     assert.ok(at("2026-03-01T10:16:00Z"));
     assert.ok(!at("2026-03-01T10:16:00.001Z"));
     assert.ok(!at("2026-03-01T10:01:00.000Z"));
@@ -216,8 +217,13 @@ describe("ConnectCancellation", () => {
 
 describe("Receipt", () => {
   it("names delivery, digest, event and time, and nothing else", () => {
-    const { delivery_id, source_event_id: event_id, created_at: delivered_at } = message();
-    const receipt = { delivery_id, message_sha256: "0".repeat(64), event_id, delivered_at };
+    const { delivery_id: deliveryId, source_event_id: eventId, created_at: deliveredAt } = message();
+    const receipt = {
+      delivery_id: deliveryId,
+      message_sha256: "0".repeat(64),
+      event_id: eventId,
+      delivered_at: deliveredAt,
+    };
     assert.equal(JSON.stringify(Receipt.parse({ ...receipt })), JSON.stringify(receipt));
     assert.ok(!Receipt.safeParse({ ...receipt, extra: 1 }).success);
     for (const name of Object.keys(receipt))

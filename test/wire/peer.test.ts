@@ -66,8 +66,13 @@ describe("ConnectPeerOperation", () => {
       target_group_id: null,
       after: null,
     });
-    for (const connection_id of [DIRECT_ID, EXTERNAL_ID]) {
-      const whole = { op: "catalog", connection_id, source_group_id: "a", target_group_id: "b" };
+    for (const connectionId of [DIRECT_ID, EXTERNAL_ID]) {
+      const whole = {
+        op: "catalog",
+        connection_id: connectionId,
+        source_group_id: "a",
+        target_group_id: "b",
+      };
       assert.ok(taken(whole));
       assert.ok(!taken({ ...whole, source_group_id: "" }));
       assert.ok(!taken({ ...whole, target_group_id: null }));

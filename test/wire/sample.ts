@@ -38,16 +38,16 @@ export const DIRECT_ID = "direct-0b7e6a52-5d4c-4c6e-9a51-d0c5b1f1a001";
 export const EXTERNAL_ID = "0b7e6a52-5d4c-4c6e-9a51-d0c5b1f1a002";
 export type Kind = "account" | "external" | "direct";
 
-function envelope(kind: Kind, delivery_id: string) {
-  const end = (instance_id: string, device_id: string, group_id: string) => ({
-    instance_id,
-    ...(kind === "direct" ? {} : { device_id }),
-    group_id,
+function envelope(kind: Kind, deliveryId: string) {
+  const end = (instanceId: string, deviceId: string, groupId: string) => ({
+    instance_id: instanceId,
+    ...(kind === "direct" ? {} : { device_id: deviceId }),
+    group_id: groupId,
     title: "A Group",
   });
   return {
     ...(kind === "account" ? {} : { connection_id: kind === "direct" ? DIRECT_ID : EXTERNAL_ID }),
-    delivery_id,
+    delivery_id: deliveryId,
     ...(kind === "direct" ? {} : { account_origin: "https://account.example", account_id: "acct_7" }),
     source: end(ada.instance_id, "dev_ada", "g_0123456789ab"),
     sender: { id: "claude-1", title: "", generation: "one", enabled: true, role: "foreman" as const },
@@ -87,12 +87,18 @@ export function cancellation(kind: Kind = "account"): ConnectCancellation {
 export function operations(kind: Kind = "account"): Record<ConnectPeerOperation["op"], ConnectPeerOperation> {
   const connection = kind === "account" ? {} : { connection_id: kind === "direct" ? DIRECT_ID : EXTERNAL_ID };
   const groups = { source_group_id: "g_0123456789ab", target_group_id: "g_ba9876543210" };
-  const message_sha256 = createHash("sha256").update("message").digest("hex");
-  const delivery_id = "0b7e6a52-5d4c-4c6e-9a51-d0c5b1f1a004";
+  const messageSha256 = createHash("sha256").update("message").digest("hex");
+  const deliveryId = "0b7e6a52-5d4c-4c6e-9a51-d0c5b1f1a004";
   return {
     catalog: { op: "catalog", ...connection, ...groups, after: null },
     deliver: { op: "deliver", message: message(kind), blobs: [] },
-    receipt: { op: "receipt", ...connection, ...groups, delivery_id, message_sha256 },
+    receipt: {
+      op: "receipt",
+      ...connection,
+      ...groups,
+      delivery_id: deliveryId,
+      message_sha256: messageSha256,
+    },
     cancel: { op: "cancel", cancellation: cancellation(kind) },
   };
 }

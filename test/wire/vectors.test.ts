@@ -117,12 +117,12 @@ describe("test vectors", () => {
 
   it("give every key its instance id", () => {
     verifies("ID-022");
-    for (const { public_key, instance_id } of vectors("identities") as {
+    for (const { public_key: publicKey, instance_id: instanceId } of vectors("identities") as {
       public_key: string;
       instance_id: string;
     }[]) {
-      assert.equal(instanceIdOf(Buffer.from(public_key, "base64")), instance_id);
-      assert.equal(VerifyingKey.admit(public_key).instance_id, instance_id);
+      assert.equal(instanceIdOf(Buffer.from(publicKey, "base64")), instanceId);
+      assert.equal(VerifyingKey.admit(publicKey).instance_id, instanceId);
     }
   });
 
@@ -193,8 +193,10 @@ describe("test vectors", () => {
   });
 
   it("the digests of requests are those of their signed bytes", () => {
-    for (const { kind, fields, material_sha256 } of vectors("statements") as StatementVector[]) {
-      if (kind === "request") assert.equal(requestDigest(fields as never), material_sha256);
+    for (const { kind, fields, material_sha256: materialSha256 } of vectors(
+      "statements",
+    ) as StatementVector[]) {
+      if (kind === "request") assert.equal(requestDigest(fields as never), materialSha256);
     }
   });
 
@@ -287,24 +289,24 @@ describe("test vectors", () => {
 
   it("frames hold proofs of their operations, and answers to those", async () => {
     verifies("DRC-053", "DRC-058");
-    for (const { kind, json, public_key, request_sha256, name } of frames) {
+    for (const { kind, json, public_key: publicKey, request_sha256: requestSha256, name } of frames) {
       const frame = kind === "hello" || kind === "state" ? null : DirectFrame.parse(JSON.parse(json));
       if (frame?.kind === "request") {
         const { proof, operation } = frame.request;
-        assert.ok(verifyStatement(requestStatement, VerifyingKey.admit(public_key!), proof), name);
+        assert.ok(verifyStatement(requestStatement, VerifyingKey.admit(publicKey!), proof), name);
         assert.equal(await operationDigest(operation), proof.operation_sha256, name);
       } else if (frame?.kind === "response" && frame.response.ok) {
         const { response } = frame.response.result;
-        assert.equal(response.request_sha256, request_sha256, name);
+        assert.equal(response.request_sha256, requestSha256, name);
         assert.equal(response.request_id, frame.id, name);
-        assert.ok(verifyStatement(responseStatement, VerifyingKey.admit(public_key!), response), name);
+        assert.ok(verifyStatement(responseStatement, VerifyingKey.admit(publicKey!), response), name);
       }
     }
     const requests = frames
       .filter(({ kind }) => kind === "request")
       .map(({ json }) => DirectFrame.parse(JSON.parse(json)))
       .flatMap((frame) => (frame.kind === "request" ? [requestDigest(frame.request.proof)] : []));
-    for (const { kind, request_sha256, name } of frames)
-      if (kind === "response") assert.ok(requests.includes(request_sha256!), name);
+    for (const { kind, request_sha256: requestSha256, name } of frames)
+      if (kind === "response") assert.ok(requests.includes(requestSha256!), name);
   });
 });

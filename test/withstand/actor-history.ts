@@ -19,8 +19,8 @@ export class ActorHistory {
   #mail = -1;
   #cursor = -1;
 
-  constructor(actor_id: string) {
-    this.actor_id = actor_id;
+  constructor(actorId: string) {
+    this.actor_id = actorId;
   }
 
   /**

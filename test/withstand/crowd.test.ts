@@ -25,14 +25,19 @@ describe("a crowd", function () {
     const each = 40;
     const user = daemon.client();
     const group = await user.result("group_create", { title: "one" });
-    const { group_id } = group;
-    await user.result("actor_add", { group_id, actor_id: "a" });
+    const { group_id: groupId } = group;
+    await user.result("actor_add", { group_id: groupId, actor_id: "a" });
     await Promise.all(
       Array.from({ length: writers }, async (_, writer) => {
         const client = daemon.client();
         for (let number = 0; number < each; number++) {
           const text = `${writer}:${number}`;
-          const { duplicate } = await client.result("send", { group_id, to: ["a"], text, client_id: text });
+          const { duplicate } = await client.result("send", {
+            group_id: groupId,
+            to: ["a"],
+            text,
+            client_id: text,
+          });
           assert.equal(duplicate, false);
         }
       }),
@@ -41,7 +46,7 @@ describe("a crowd", function () {
     let before: string | undefined;
     for (;;) {
       const page = await user.result("ledger_tail", {
-        group_id,
+        group_id: groupId,
         before,
         limit: 200,
         kinds: ["chat.message"],
@@ -58,7 +63,7 @@ describe("a crowd", function () {
         Array.from({ length: each }, (_, number) => `${writer}:${number}`),
       );
     }
-    const { problems } = await user.result("ledger_verify", { group_id });
+    const { problems } = await user.result("ledger_verify", { group_id: groupId });
     assert.deepEqual(problems, []);
   });
 
@@ -68,13 +73,13 @@ describe("a crowd", function () {
     const made = await Promise.all(
       Array.from({ length: 200 }, async (_, number) => {
         const group = await user.result("group_create", { title: `group ${number}` });
-        const { group_id } = group;
-        await user.result("actor_add", { group_id, actor_id: "a" });
+        const { group_id: groupId } = group;
+        await user.result("actor_add", { group_id: groupId, actor_id: "a" });
         const texts = Array.from({ length: 5 }, (_, index) => `${number}:${index}`);
         await Promise.all(
-          texts.map((text) => user.result("send", { group_id, to: ["a"], text, client_id: text })),
+          texts.map((text) => user.result("send", { group_id: groupId, to: ["a"], text, client_id: text })),
         );
-        return { group_id, texts };
+        return { group_id: groupId, texts };
       }),
     );
     const grown = daemon.residentBytes() - before;
@@ -85,11 +90,11 @@ describe("a crowd", function () {
     const { groups } = await again.result("group_list", {});
     assert.equal(groups.length, 200);
     await Promise.all(
-      made.map(async ({ group_id, texts }) => {
-        const { events } = await again.result("ledger_tail", { group_id, kinds: ["chat.message"] });
+      made.map(async ({ group_id: groupId, texts }) => {
+        const { events } = await again.result("ledger_tail", { group_id: groupId, kinds: ["chat.message"] });
         assert.deepEqual(new Set(events.map(textOf)), new Set(texts));
         assert.equal(events.length, texts.length);
-        const { problems } = await again.result("ledger_verify", { group_id });
+        const { problems } = await again.result("ledger_verify", { group_id: groupId });
         assert.deepEqual(problems, []);
       }),
     );
@@ -100,10 +105,10 @@ describe("a crowd", function () {
     const silent = 50;
     const user = daemon.client();
     const group = await user.result("group_create", { title: "watched" });
-    const { group_id } = group;
-    await user.result("actor_add", { group_id, actor_id: "a" });
+    const { group_id: groupId } = group;
+    await user.result("actor_add", { group_id: groupId, actor_id: "a" });
     const { socketPath, key } = findEndpoint(daemon.home);
-    const path = `/api/v1/groups/${group_id}/ledger/stream`;
+    const path = `/api/v1/groups/${groupId}/ledger/stream`;
     const open = (reads: boolean): StreamClient =>
       new StreamClient({ path: socketPath }, path, { [HEADERS.socketKey]: key }, reads);
     const readers: StreamClient[] = [];
@@ -119,9 +124,9 @@ describe("a crowd", function () {
     }
     const slow = Array.from({ length: silent }, () => open(false));
     const { token } = await user.result("access_token_create", {});
-    const { web_origin } = await user.result("daemon_status", {});
+    const { web_origin: webOrigin } = await user.result("daemon_status", {});
     await until("every stream is open", async () => {
-      const answer = await fetch(`${web_origin}/metrics`, { headers: { authorization: `Bearer ${token}` } });
+      const answer = await fetch(`${webOrigin}/metrics`, { headers: { authorization: `Bearer ${token}` } });
       return new RegExp(`^svc_streams\\S* ${reading + silent}$`, "m").test(await answer.text());
     });
     const begun = performance.now();
@@ -132,7 +137,7 @@ describe("a crowd", function () {
     const rounds = Math.ceil((2 * LIMITS.stream.bufferBytes) / 60_000);
     for (let round = 0; round < rounds; round++) {
       const text = "x".repeat(60_000);
-      const { event } = await user.result("send", { group_id, to: ["a"], text });
+      const { event } = await user.result("send", { group_id: groupId, to: ["a"], text });
       sent.push(event.id);
       await until("the readers keep up", () => readers.every(({ ids }) => ids.length >= sent.length), 60_000);
       highest = Math.max(highest, daemon.residentBytes());
@@ -163,7 +168,7 @@ describe("a crowd", function () {
     await until("the rest comes after resuming", () => resumed.ids.length >= rest.length);
     assert.deepEqual(resumed.ids, rest);
     for (const client of [...readers, ...slow, resumed]) client.close();
-    const { problems } = await user.result("ledger_verify", { group_id });
+    const { problems } = await user.result("ledger_verify", { group_id: groupId });
     assert.deepEqual(problems, []);
   });
 });

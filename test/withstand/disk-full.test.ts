@@ -20,7 +20,7 @@ interface Outcome {
 /** Every writer sends until it is refused or has sent `each`. */
 async function sendFrom(
   daemon: DaemonProcess,
-  group_id: string,
+  groupId: string,
   label: string,
   each: number,
 ): Promise<Outcome[]> {
@@ -31,7 +31,7 @@ async function sendFrom(
       for (let number = 0; number < each && own.at(-1)?.code !== "storage_full"; number++) {
         const key = `${label}-${writer}-${number}`;
         const text = key.padEnd(30_000, "x");
-        const envelope = await client.call("send", { group_id, to: ["user"], text, client_id: key });
+        const envelope = await client.call("send", { group_id: groupId, to: ["user"], text, client_id: key });
         own.push({ key, code: envelope.ok ? null : envelope.error.code });
       }
       return own;
@@ -40,12 +40,12 @@ async function sendFrom(
   return outcomes.flat();
 }
 
-async function keysOf(client: DaemonClient, group_id: string): Promise<string[]> {
+async function keysOf(client: DaemonClient, groupId: string): Promise<string[]> {
   const keys: string[] = [];
   let before: string | undefined;
   for (;;) {
     const page = await client.result("ledger_tail", {
-      group_id,
+      group_id: groupId,
       before,
       limit: 100,
       kinds: ["chat.message"],
@@ -60,11 +60,11 @@ async function keysOf(client: DaemonClient, group_id: string): Promise<string[]>
  * What was acknowledged stands there once, what was refused isn't there, and index and projections
  * agree with it.
  */
-async function agree(client: DaemonClient, group_id: string, outcomes: readonly Outcome[]): Promise<void> {
-  const keys = await keysOf(client, group_id);
+async function agree(client: DaemonClient, groupId: string, outcomes: readonly Outcome[]): Promise<void> {
+  const keys = await keysOf(client, groupId);
   const acknowledged = outcomes.filter(({ code }) => code === null).map(({ key }) => key);
   assert.deepEqual(keys.toSorted(), acknowledged.toSorted());
-  const { problems } = await client.result("ledger_verify", { group_id });
+  const { problems } = await client.result("ledger_verify", { group_id: groupId });
   assert.deepEqual(problems, []);
 }
 
@@ -95,24 +95,24 @@ describe("a full disk", () => {
     onSmallDisk(32 * MiB, async (daemon, disk) => {
       let client = daemon.client();
       const group = await client.result("group_create", { title: "small" });
-      const { group_id } = group;
-      const outcomes = await sendFrom(daemon, group_id, "before", 2);
+      const { group_id: groupId } = group;
+      const outcomes = await sendFrom(daemon, groupId, "before", 2);
       disk.fill(2 * MiB);
-      const full = await sendFrom(daemon, group_id, "full", 200);
+      const full = await sendFrom(daemon, groupId, "full", 200);
       const refused = full.filter(({ code }) => code !== null);
       assert.ok(refused.length >= WRITERS, "every writer was refused");
       for (const { code } of refused) assert.equal(code, "storage_full");
       outcomes.push(...full);
-      await agree(client, group_id, outcomes);
+      await agree(client, groupId, outcomes);
 
       disk.fill(0);
       const more: [string, object][] = [
         ["group_create", { title: "one more" }],
-        ["group_update", { group_id, title: "changed" }],
-        ["actor_add", { group_id, actor_id: "a" }],
-        ["send", { group_id, to: ["user"], paths: [process.execPath] }],
+        ["group_update", { group_id: groupId, title: "changed" }],
+        ["actor_add", { group_id: groupId, actor_id: "a" }],
+        ["send", { group_id: groupId, to: ["user"], paths: [process.execPath] }],
         ["access_token_create", {}],
-        ["draft_put", { group_id, draft: { text: "x".repeat(9000) } }],
+        ["draft_put", { group_id: groupId, draft: { text: "x".repeat(9000) } }],
       ];
       for (const [name, input] of more) {
         const envelope = await client.callByName(name, input);
@@ -130,10 +130,10 @@ describe("a full disk", () => {
         new Set(groups.map(({ title }) => title)),
         "the Groups are those that were shown while the disk was full",
       );
-      await agree(client, group_id, outcomes);
+      await agree(client, groupId, outcomes);
       const retried = refused[0]!.key;
       const text = retried.padEnd(30_000, "x");
-      const sent = await client.result("send", { group_id, to: ["user"], text, client_id: retried });
+      const sent = await client.result("send", { group_id: groupId, to: ["user"], text, client_id: retried });
       assert.equal(sent.duplicate, false, "what was refused was never recorded");
     }));
 
@@ -141,21 +141,21 @@ describe("a full disk", () => {
     onSmallDisk(24 * MiB, async (daemon, disk) => {
       const client = daemon.client();
       const group = await client.result("group_create", { title: "small" });
-      const { group_id } = group;
+      const { group_id: groupId } = group;
       const outcomes: Outcome[] = [];
       for (let round = 0; round < 3; round++) {
         disk.fill(MiB);
-        const full = await sendFrom(daemon, group_id, `full${round}`, 100);
+        const full = await sendFrom(daemon, groupId, `full${round}`, 100);
         assert.ok(full.some(({ code }) => code === "storage_full"));
         disk.free();
-        const free = await sendFrom(daemon, group_id, `free${round}`, 1);
+        const free = await sendFrom(daemon, groupId, `free${round}`, 1);
         assert.deepEqual(
           free.map(({ code }) => code),
           free.map(() => null),
           "with room again everything is taken at once",
         );
         outcomes.push(...full, ...free);
-        await agree(client, group_id, outcomes);
+        await agree(client, groupId, outcomes);
       }
       assert.equal(await daemon.stop(), 0);
     }));
@@ -163,13 +163,13 @@ describe("a full disk", () => {
   it("starts while the disk is full, or says why not, and then with room", () =>
     onSmallDisk(24 * MiB, async (daemon, disk) => {
       const group = await daemon.client().result("group_create", { title: "small" });
-      const { group_id } = group;
-      const outcomes = await sendFrom(daemon, group_id, "before", 2);
+      const { group_id: groupId } = group;
+      const outcomes = await sendFrom(daemon, groupId, "before", 2);
       await daemon.kill();
       disk.fill(0);
       try {
         await daemon.start();
-        await agree(daemon.client(), group_id, outcomes);
+        await agree(daemon.client(), groupId, outcomes);
       } catch (error) {
         assert.match(
           daemon.output,
@@ -180,7 +180,7 @@ describe("a full disk", () => {
       await daemon.kill();
       disk.free();
       await daemon.start();
-      await agree(daemon.client(), group_id, outcomes);
+      await agree(daemon.client(), groupId, outcomes);
     }));
 });
 
@@ -190,16 +190,16 @@ describe("files that can't grow beyond a size", () => {
     try {
       const client = daemon.client();
       const group = await client.result("group_create", { title: "short files" });
-      const { group_id } = group;
+      const { group_id: groupId } = group;
       const outcomes: Outcome[] = [];
       for (let round = 0; round < 4; round++)
-        outcomes.push(...(await sendFrom(daemon, group_id, `r${round}`, 10)));
+        outcomes.push(...(await sendFrom(daemon, groupId, `r${round}`, 10)));
       for (const { code } of outcomes) assert.ok(code === null || STORAGE.includes(code), String(code));
       assert.ok(outcomes.some(({ code }) => code === null));
-      await agree(client, group_id, outcomes);
+      await agree(client, groupId, outcomes);
       await daemon.kill();
       await daemon.start();
-      await agree(daemon.client(), group_id, outcomes);
+      await agree(daemon.client(), groupId, outcomes);
     } finally {
       await daemon.dispose();
     }

@@ -77,7 +77,7 @@ describe("hostile input at the command line", () => {
   });
 
   it("keeps ids as they are written and passes text through unharmed", async () => {
-    const { group_id } = sentinel;
+    const { group_id: groupId } = sentinel;
     const group = await daemon.client().result("group_create", { title: "words" });
     const id = group.group_id;
     await daemon.client().result("actor_add", { group_id: id, actor_id: "0123" });
@@ -96,7 +96,7 @@ describe("hostile input at the command line", () => {
       assert.deepEqual(result.event.data.to, ["0123"]);
     }
     assert.equal((await svc(["group", "show", "g_000000000000"])).code, 1);
-    assert.equal((await svc(["show", "../../etc/passwd", "--group", group_id])).code, 1);
+    assert.equal((await svc(["show", "../../etc/passwd", "--group", groupId])).code, 1);
   });
 
   it("shows no byte of a message that steers a terminal", async () => {

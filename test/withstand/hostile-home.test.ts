@@ -34,7 +34,7 @@ describe("a Home changed behind the daemon's back", function () {
   let folder: string;
   let original: string;
   let home: string;
-  let group_id: string;
+  let groupId: string;
   let ids: string[];
 
   /** A Home with two Groups, one of them with sealed segments, an Actor, a file and a token. */
@@ -46,19 +46,25 @@ describe("a Home changed behind the daemon's back", function () {
     const client = daemon.client();
     await client.result("group_create", { title: "other" });
     const group = await client.result("group_create", { title: "damaged" });
-    ({ group_id } = group);
-    const { token_file } = await client.result("actor_add", { group_id, actor_id: "a" });
+    ({ group_id: groupId } = group);
+    const { token_file: tokenFile } = await client.result("actor_add", { group_id: groupId, actor_id: "a" });
     await client.result("access_token_create", {});
     writeFileSync(join(folder, "file"), "attached");
     for (let number = 0; number < 30; number++) {
-      const message_mode = (["send", "mail", "request_reply"] as const)[number % 3]!;
+      const messageMode = (["send", "mail", "request_reply"] as const)[number % 3]!;
       const paths = number === 7 ? [join(folder, "file")] : [];
-      await client.result("send", { group_id, to: ["a"], text: `text ${number}`, message_mode, paths });
-      if (number % 10 === 9) await client.result("ledger_compact", { group_id });
+      await client.result("send", {
+        group_id: groupId,
+        to: ["a"],
+        text: `text ${number}`,
+        message_mode: messageMode,
+        paths,
+      });
+      if (number % 10 === 9) await client.result("ledger_compact", { group_id: groupId });
     }
-    await daemon.actorClient(token_file).result("inbox_read", { group_id, limit: 5 });
-    await client.result("send", { group_id, to: ["a"], text: "the last" });
-    const { events } = await client.result("ledger_tail", { group_id, limit: 200 });
+    await daemon.actorClient(tokenFile).result("inbox_read", { group_id: groupId, limit: 5 });
+    await client.result("send", { group_id: groupId, to: ["a"], text: "the last" });
+    const { events } = await client.result("ledger_tail", { group_id: groupId, limit: 200 });
     ids = events.map(({ id }) => id);
     await daemon.stop();
   });
@@ -124,54 +130,54 @@ describe("a Home changed behind the daemon's back", function () {
   }
 
   for (const [what, damage] of Object.entries<() => void>({
-    "a corrupt record": () => writeFileSync(paths().group(group_id).document, "{"),
+    "a corrupt record": () => writeFileSync(paths().group(groupId).document, "{"),
     "a record of a newer version": () => {
-      const { document } = paths().group(group_id);
+      const { document } = paths().group(groupId);
       writeFileSync(document, readFileSync(document, "utf8").replace(/"v":\s*1/, '"v": 2'));
     },
     "two segments of one number": () => {
-      const { ledger } = paths().group(group_id);
+      const { ledger } = paths().group(groupId);
       copyFileSync(join(ledger, "segment-000001.jsonl"), join(ledger, "segment-000001 copy.jsonl"));
     },
   })) {
     it(`keeps a Group with ${what} closed and the others open`, async () => {
       damage();
-      const before = picture(paths().group(group_id).root);
+      const before = picture(paths().group(groupId).root);
       await opened(async (daemon) => {
         assert.ok(daemon, "it didn't start");
         const client = daemon.client();
-        const envelope = await client.call("ledger_tail", { group_id });
+        const envelope = await client.call("ledger_tail", { group_id: groupId });
         assert.ok(!envelope.ok && ["group_unavailable", "ledger_corrupt"].includes(envelope.error.code));
         const { groups } = await client.result("group_list", {});
         assert.ok(groups.some(({ title }) => title === "other"));
         const { checks } = await client.result("health", {});
         assert.ok(
-          checks.some(({ severity, text }) => severity !== "ok" && text.includes(group_id)),
+          checks.some(({ severity, text }) => severity !== "ok" && text.includes(groupId)),
           "no health check names the Group",
         );
         const other = groups.find(({ title }) => title === "other")!;
         await client.result("send", { group_id: other.group_id, to: ["user"], text: "still here" });
       });
-      assert.equal(picture(paths().group(group_id).root), before, "bytes changed");
+      assert.equal(picture(paths().group(groupId).root), before, "bytes changed");
     });
   }
 
   for (const [what, damage] of Object.entries<() => void>({
-    "without its index files": () => removeIn(paths().group(group_id).ledger, /^(index|checkpoint)/),
-    "without its manifest": () => removeIn(paths().group(group_id).ledger, /manifest/),
+    "without its index files": () => removeIn(paths().group(groupId).ledger, /^(index|checkpoint)/),
+    "without its manifest": () => removeIn(paths().group(groupId).ledger, /manifest/),
     "with scrambled index files": () => {
-      const { ledger } = paths().group(group_id);
+      const { ledger } = paths().group(groupId);
       for (const name of readdirSync(ledger).filter((name) => /^(index|checkpoint)/.test(name))) {
         writeFileSync(join(ledger, name), Buffer.alloc(100, name));
       }
     },
     "with a torn last line": () => {
-      const active = activeFile(paths().group(group_id).ledger);
+      const active = activeFile(paths().group(groupId).ledger);
       const text = readFileSync(active, "utf8").trimEnd();
       writeFileSync(active, `${text}\n{"v":1,"id":"0123`);
     },
     "with rubbish behind its end": () => {
-      const active = activeFile(paths().group(group_id).ledger);
+      const active = activeFile(paths().group(groupId).ledger);
       const text = readFileSync(active, "utf8").trimEnd();
       writeFileSync(
         active,
@@ -179,7 +185,7 @@ describe("a Home changed behind the daemon's back", function () {
       );
     },
     "with scrambled cursors": () => {
-      const { cursors } = paths().group(group_id);
+      const { cursors } = paths().group(groupId);
       if (existsSync(cursors))
         for (const name of readdirSync(cursors)) writeFileSync(join(cursors, name), "{");
     },
@@ -189,14 +195,14 @@ describe("a Home changed behind the daemon's back", function () {
       await opened(async (daemon) => {
         assert.ok(daemon, "it didn't start");
         const client = daemon.client();
-        const { events } = await client.result("ledger_tail", { group_id, limit: 200 });
+        const { events } = await client.result("ledger_tail", { group_id: groupId, limit: 200 });
         assert.deepEqual(
           events.slice(0, ids.length).map(({ id }) => id),
           ids,
         );
-        const { problems } = await client.result("ledger_verify", { group_id });
+        const { problems } = await client.result("ledger_verify", { group_id: groupId });
         assert.deepEqual(problems, []);
-        await client.result("send", { group_id, to: ["a"], text: "after the damage" });
+        await client.result("send", { group_id: groupId, to: ["a"], text: "after the damage" });
       });
     });
   }
@@ -221,13 +227,13 @@ describe("a Home changed behind the daemon's back", function () {
   for (const [what, place] of Object.entries<() => string>({
     "the daemon's directory": () => paths().daemon.directory,
     "the Groups' directory": () => paths().groups,
-    "a Group": () => paths().group(group_id).root,
-    "a ledger": () => paths().group(group_id).ledger,
-    "the files of a Group": () => paths().group(group_id).blobs,
+    "a Group": () => paths().group(groupId).root,
+    "a ledger": () => paths().group(groupId).ledger,
+    "the files of a Group": () => paths().group(groupId).blobs,
     "the settings": () => paths().settings,
     "the identity": () => paths().identity,
     "the socket's key": () => paths().daemon.key,
-    "a Group's record": () => paths().group(group_id).document,
+    "a Group's record": () => paths().group(groupId).document,
   })) {
     it(`doesn't follow a link in place of ${what} out of the Home`, async () => {
       const outside = join(folder, "outside");
@@ -238,9 +244,14 @@ describe("a Home changed behind the daemon's back", function () {
       await opened(async (daemon) => {
         if (daemon === null) return;
         const client = daemon.client();
-        await client.callByName("send", { group_id, to: ["a"], text: "out", paths: [process.execPath] });
-        await client.callByName("actor_add", { group_id, actor_id: "b" });
-        await client.callByName("draft_put", { group_id, draft: { text: "out" } });
+        await client.callByName("send", {
+          group_id: groupId,
+          to: ["a"],
+          text: "out",
+          paths: [process.execPath],
+        });
+        await client.callByName("actor_add", { group_id: groupId, actor_id: "b" });
+        await client.callByName("draft_put", { group_id: groupId, draft: { text: "out" } });
       });
       const after = lstatSync(outside).isDirectory() ? picture(outside) : readFileSync(outside, "utf8");
       assert.equal(after, before, "something outside the Home was written");
@@ -262,12 +273,12 @@ describe("a Home changed behind the daemon's back", function () {
           for (const [name, input] of [
             ["group_list", {}],
             ["health", {}],
-            ["ledger_tail", { group_id, limit: 200, with_obligation_status: true }],
-            ["ledger_search", { group_id, query: "text" }],
-            ["inbox_peek", { group_id, actor_id: "a" }],
-            ["actor_list", { group_id }],
-            ["ledger_verify", { group_id }],
-            ["send", { group_id, to: ["a"], text: "after" }],
+            ["ledger_tail", { group_id: groupId, limit: 200, with_obligation_status: true }],
+            ["ledger_search", { group_id: groupId, query: "text" }],
+            ["inbox_peek", { group_id: groupId, actor_id: "a" }],
+            ["actor_list", { group_id: groupId }],
+            ["ledger_verify", { group_id: groupId }],
+            ["send", { group_id: groupId, to: ["a"], text: "after" }],
             ["access_token_list", {}],
           ] as [string, object][]) {
             const envelope = await client.callByName(name, input);

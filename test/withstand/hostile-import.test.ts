@@ -51,12 +51,12 @@ describe("hostile exports", () => {
     user = daemon.client();
     folder = mkdtempSync(join(tmpdir(), "svc-withstand-import-"));
     const group = await user.result("group_create", { title: "exported" });
-    const { group_id } = group;
-    await user.result("actor_add", { group_id, actor_id: "a" });
-    for (const message_mode of ["send", "mail", "request_reply"] as const) {
-      await user.result("send", { group_id, to: ["a"], text: "x", message_mode });
+    const { group_id: groupId } = group;
+    await user.result("actor_add", { group_id: groupId, actor_id: "a" });
+    for (const messageMode of ["send", "mail", "request_reply"] as const) {
+      await user.result("send", { group_id: groupId, to: ["a"], text: "x", message_mode: messageMode });
     }
-    await user.result("group_export", { group_id, path: join(folder, "good") });
+    await user.result("group_export", { group_id: groupId, path: join(folder, "good") });
     const text = readFileSync(join(folder, "good"), "utf8").trimEnd();
     lines = text.split("\n").map((line) => JSON.parse(line) as Line);
   });
@@ -191,12 +191,15 @@ describe("hostile exports", () => {
     });
   });
 
-  async function exercise(group_id: string): Promise<void> {
-    await user.result("group_start", { group_id });
-    const { token_file } = await user.result("actor_restart", { group_id, actor_id: "a" });
-    const actor = daemon.actorClient(token_file);
+  async function exercise(groupId: string): Promise<void> {
+    await user.result("group_start", { group_id: groupId });
+    const { token_file: tokenFile } = await user.result("actor_restart", {
+      group_id: groupId,
+      actor_id: "a",
+    });
+    const actor = daemon.actorClient(tokenFile);
     const { events } = await user.result("ledger_tail", {
-      group_id,
+      group_id: groupId,
       limit: 200,
       with_obligation_status: true,
     });
@@ -222,14 +225,14 @@ describe("hostile exports", () => {
       ]),
     ];
     for (const [client, name, input] of calls) {
-      const envelope = await client.callByName(name, { group_id, ...input });
+      const envelope = await client.callByName(name, { group_id: groupId, ...input });
       if (!envelope.ok)
         assert.notEqual(envelope.error.code, "internal_error", `${name} ${JSON.stringify(input)}`);
     }
     await user.result("group_list", {});
-    const { problems } = await user.result("ledger_verify", { group_id });
+    const { problems } = await user.result("ledger_verify", { group_id: groupId });
     assert.deepEqual(problems, []);
-    await user.result("group_delete", { group_id, confirm: group_id });
+    await user.result("group_delete", { group_id: groupId, confirm: groupId });
   }
 
   it("that aren't whole or name files elsewhere leave nothing behind", async () => {

@@ -105,22 +105,26 @@ describe("hostile arguments of every operation", () => {
   });
 
   it("refuses names that hide or turn what people see", async () => {
-    const { group_id } = sentinel;
+    const { group_id: groupId } = sentinel;
     for (const character of INVISIBLE) {
       const title = `a${character}b`;
       assert.equal(await code(user, "group_create", { title }), "invalid_args", JSON.stringify(character));
-      assert.equal(await code(user, "group_update", { group_id, title }), "invalid_args");
-      assert.equal(await code(user, "actor_add", { group_id, actor_id: title }), "invalid_args");
-      assert.equal(await code(user, "actor_add", { group_id, actor_id: "x", title }), "invalid_args");
+      assert.equal(await code(user, "group_update", { group_id: groupId, title }), "invalid_args");
+      assert.equal(await code(user, "actor_add", { group_id: groupId, actor_id: title }), "invalid_args");
+      assert.equal(
+        await code(user, "actor_add", { group_id: groupId, actor_id: "x", title }),
+        "invalid_args",
+      );
       assert.equal(await code(user, "access_token_create", { name: title }), "invalid_args");
     }
   });
 
   it("holds the bounds at the byte", async () => {
     const group = await user.result("group_create", { title: "bounds" });
-    const { group_id } = group;
-    await user.result("actor_add", { group_id, actor_id: "a" });
-    const send = (fields: object): Promise<string> => code(user, "send", { group_id, to: ["a"], ...fields });
+    const { group_id: groupId } = group;
+    await user.result("actor_add", { group_id: groupId, actor_id: "a" });
+    const send = (fields: object): Promise<string> =>
+      code(user, "send", { group_id: groupId, to: ["a"], ...fields });
     const { textBytes, clientIdBytes } = LIMITS.message;
     assert.equal(await send({ text: "x".repeat(textBytes) }), "ok");
     assert.equal(await send({ text: "x".repeat(textBytes + 1) }), "invalid_args");
@@ -133,12 +137,12 @@ describe("hostile arguments of every operation", () => {
     assert.equal(await send({ text: "\ud800" }), "invalid_request");
     const line = "\u2028\u2029\r\n\u0000\u001b]0;x\u0007";
     assert.equal(await send({ text: line, quote_text: line, insight: line }), "ok");
-    const { events } = await user.result("ledger_tail", { group_id, limit: 1 });
+    const { events } = await user.result("ledger_tail", { group_id: groupId, limit: 1 });
     assert.equal(messageOf(events[0]).text, line);
   });
 
   it("lets an Actor speak as nobody else", async () => {
-    const { group_id } = sentinel;
+    const { group_id: groupId } = sentinel;
     const other = await user.result("group_create", { title: "other" });
     for (const [name, contract] of OPERATIONS) {
       if (LEFT_OUT.has(name)) continue;
@@ -152,13 +156,13 @@ describe("hostile arguments of every operation", () => {
     await user.result("actor_add", { group_id: other.group_id, actor_id: "watch" });
     for (const input of [
       { group_id: other.group_id, to: ["watch"], text: "x" },
-      { group_id, by: "user", to: ["watch"], text: "x" },
-      { group_id, actor_id: "user", to: ["watch"], text: "x" },
+      { group_id: groupId, by: "user", to: ["watch"], text: "x" },
+      { group_id: groupId, actor_id: "user", to: ["watch"], text: "x" },
     ]) {
       assert.notEqual(await code(actor, "send", input), "ok");
     }
-    assert.notEqual(await code(actor, "inbox_read", { group_id, actor_id: "user" }), "ok");
-    assert.notEqual(await code(actor, "message_history", { group_id, actor_id: "other" }), "ok");
+    assert.notEqual(await code(actor, "inbox_read", { group_id: groupId, actor_id: "user" }), "ok");
+    assert.notEqual(await code(actor, "message_history", { group_id: groupId, actor_id: "other" }), "ok");
     const { events } = await user.result("ledger_tail", { group_id: other.group_id });
     assert.ok(events.every(({ kind }) => kind !== "chat.message"));
   });

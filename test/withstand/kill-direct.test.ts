@@ -40,8 +40,8 @@ describe("kill -9 of either end of a Direct connection", function () {
    */
   async function send(sending: Sending): Promise<void> {
     try {
-      const { source_event } = await sending.from.send(sending.to, sending.text, sending.text);
-      sending.event_id = source_event.id;
+      const { source_event: sourceEvent } = await sending.from.send(sending.to, sending.text, sending.text);
+      sending.event_id = sourceEvent.id;
     } catch (error) {
       if (!(error instanceof DaemonUnreachable)) throw error;
     }

@@ -43,11 +43,11 @@ export class Lifecycles {
     const alive = [...this.#groups].filter(([, group]) => group.group_id !== null && group.pending === null);
     if (alive.length === 0 || (alive.length < KEPT && this.#chance.happens(0.3))) return this.#create(client);
     const [title, group] = this.#chance.one(alive);
-    const group_id = group.group_id!;
+    const groupId = group.group_id!;
     const choice = this.#chance.below(10);
     if (choice < 4) return this.#send(client, group);
     if (choice < 5) {
-      await client.result("ledger_compact", { group_id });
+      await client.result("ledger_compact", { group_id: groupId });
       return;
     }
     if (choice < 7) return this.#reset(client, group);
@@ -79,9 +79,9 @@ export class Lifecycles {
   }
 
   async #reset(client: DaemonClient, group: ShortGroup): Promise<void> {
-    const group_id = group.group_id!;
+    const groupId = group.group_id!;
     group.pending = "reset";
-    const now = await client.result("group_reset", { group_id, confirm: group_id });
+    const now = await client.result("group_reset", { group_id: groupId, confirm: groupId });
     group.messages = [];
     group.unanswered = 0;
     this.#settle(group, now);
@@ -99,11 +99,11 @@ export class Lifecycles {
   }
 
   async #delete(client: DaemonClient, title: string, group: ShortGroup): Promise<void> {
-    const group_id = group.group_id!;
+    const groupId = group.group_id!;
     group.pending = "delete";
-    await client.result("group_delete", { group_id, confirm: group_id });
+    await client.result("group_delete", { group_id: groupId, confirm: groupId });
     this.#groups.delete(title);
-    this.#gone.add(group_id);
+    this.#gone.add(groupId);
   }
 
   #settle(group: ShortGroup, now: { group_id: string; generation: string }): void {
@@ -120,12 +120,12 @@ export class Lifecycles {
     const problems: string[] = [];
     const { groups } = await client.result("group_list", {});
     const listed = new Map<string, string>();
-    for (const { group_id, title } of groups) {
-      if (others.has(group_id)) continue;
+    for (const { group_id: groupId, title } of groups) {
+      if (others.has(groupId)) continue;
       if (listed.has(title)) problems.push(`two Groups are called ${title}`);
-      if (this.#gone.has(group_id)) problems.push(`the deleted Group ${group_id} is back`);
+      if (this.#gone.has(groupId)) problems.push(`the deleted Group ${groupId} is back`);
       if (!this.#groups.has(title)) problems.push(`nobody made the Group ${title}`);
-      listed.set(title, group_id);
+      listed.set(title, groupId);
     }
     for (const [title, group] of this.#groups) {
       const found = listed.get(title);
@@ -145,11 +145,11 @@ export class Lifecycles {
     client: DaemonClient,
     title: string,
     group: ShortGroup,
-    group_id: string,
+    groupId: string,
   ): Promise<string[]> {
     const problems: string[] = [];
-    const now = await client.result("group_show", { group_id });
-    const messages = await messageIds(client, group_id);
+    const now = await client.result("group_show", { group_id: groupId });
+    const messages = await messageIds(client, groupId);
     if (group.pending === "reset" && now.generation !== group.generation) {
       const left = messages.filter((id) => group.messages.includes(id));
       if (left.length > 0) problems.push(`${title} was reset and still has ${left.length} messages`);
@@ -168,7 +168,7 @@ export class Lifecycles {
     if (group.imported && group.pending === "make" && now.state !== "stopped") {
       problems.push(`${title} was imported and is ${now.state}`);
     }
-    const verified = await client.result("ledger_verify", { group_id });
+    const verified = await client.result("ledger_verify", { group_id: groupId });
     problems.push(...verified.problems.map((problem) => `${title}: ${problem}`));
     group.unanswered = 0;
     this.#settle(group, now);
@@ -176,12 +176,12 @@ export class Lifecycles {
   }
 }
 
-async function messageIds(client: DaemonClient, group_id: string): Promise<string[]> {
+async function messageIds(client: DaemonClient, groupId: string): Promise<string[]> {
   const ids: string[] = [];
   let before: string | undefined;
   for (;;) {
     const page = await client.result("ledger_tail", {
-      group_id,
+      group_id: groupId,
       before,
       limit: 200,
       kinds: ["chat.message"],

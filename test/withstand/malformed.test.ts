@@ -61,15 +61,19 @@ describe("malformed values of every member of every operation", function () {
     daemon = await DaemonProcess.started();
     port = await freePort();
     const client = daemon.client();
-    const { group_id } = await client.result("group_create", { title: "target" });
-    group = group_id;
-    const { scope_key } = await client.result("attach", { path: folder, group_id });
-    const { token_file } = await client.result("actor_add", { group_id, actor_id: "lead", env: { A: "b" } });
+    const { group_id: groupId } = await client.result("group_create", { title: "target" });
+    group = groupId;
+    const { scope_key: scopeKey } = await client.result("attach", { path: folder, group_id: groupId });
+    const { token_file } = await client.result("actor_add", {
+      group_id: groupId,
+      actor_id: "lead",
+      env: { A: "b" },
+    });
     tokenFile = token_file;
     const secret = `private-${MARK}`;
-    await client.result("actor_secrets", { group_id, actor_id: "lead", set: { SECRET: secret } });
+    await client.result("actor_secrets", { group_id: groupId, actor_id: "lead", set: { SECRET: secret } });
     const { event } = await client.result("send", {
-      group_id,
+      group_id: groupId,
       to: ["lead"],
       message_mode: "request_reply",
       text: "first",
@@ -78,8 +82,8 @@ describe("malformed values of every member of every operation", function () {
     const { token } = await client.result("access_token_create", { name: "page" });
     const listener = { bind: `127.0.0.1:${port}`, address: `127.0.0.1:${port}` };
     await client.result("connect_direct_configure", { listener, display_name: "here" });
-    const { invitation } = await client.result("connect_direct_invite", { group_id });
-    const { relations } = await client.result("connect_direct_status", { group_id });
+    const { invitation } = await client.result("connect_direct_invite", { group_id: groupId });
+    const { relations } = await client.result("connect_direct_status", { group_id: groupId });
     const { url } = await client.result("login_link_create", {});
     secrets = [
       secret,
@@ -92,9 +96,9 @@ describe("malformed values of every member of every operation", function () {
 
     const { sha256 } = (event.data["attachments"] as { sha256: string }[])[0]!;
     right = rightArguments({
-      group_id,
+      group_id: groupId,
       event_id: event.id,
-      scope_key,
+      scope_key: scopeKey,
       path: join(folder, "file.txt"),
       sha256,
       relation_id: relations[0]!.id,
@@ -201,11 +205,21 @@ describe("malformed values of every member of every operation", function () {
     const { actors } = await client.result("actor_list", { group_id: group });
     const { tokens } = await client.result("access_token_list", {});
     const { relations, listener } = await client.result("connect_direct_status", { group_id: group });
-    const { remote_access } = await client.result("remote_access_show", {});
+    const { remote_access: remoteAccess } = await client.result("remote_access_show", {});
     const { exhibit } = await client.result("exhibit_show", {});
     const draft = await client.result("draft_get", { group_id: group });
     const kept = actors.map((actor) => ({ ...actor, presence: null }));
-    return { events, groups, actors: kept, tokens, relations, listener, remote_access, exhibit, draft };
+    return {
+      events,
+      groups,
+      actors: kept,
+      tokens,
+      relations,
+      listener,
+      remote_access: remoteAccess,
+      exhibit,
+      draft,
+    };
   }
 
   /**

@@ -53,15 +53,15 @@ export class MessageHistory {
   }
 
   /** The answer to a request. Gives what is wrong with it, or null. */
-  answer(key: string, event_id: string, duplicate: boolean): string | null {
+  answer(key: string, eventId: string, duplicate: boolean): string | null {
     const attempt = this.#attempts.get(key);
     if (attempt === undefined) return `an answer for ${key}, which nobody sent`;
     const before = attempt.event_id;
-    if ((before !== null && before !== event_id) || (attempt.first && !duplicate)) {
-      return `${key} was acknowledged as ${before}, the retry was answered ${event_id}, duplicate ${duplicate}`;
+    if ((before !== null && before !== eventId) || (attempt.first && !duplicate)) {
+      return `${key} was acknowledged as ${before}, the retry was answered ${eventId}, duplicate ${duplicate}`;
     }
     if (!duplicate) attempt.first = true;
-    attempt.event_id = event_id;
+    attempt.event_id = eventId;
     attempt.answered ??= ++this.#happenings;
     return null;
   }
@@ -138,14 +138,26 @@ export class MessageHistory {
 }
 
 function contentOf(event: LedgerEvent): Content {
-  const { text, message_mode, to, reply_to, attachments } = event.data as unknown as Content & {
+  const {
+    text,
+    message_mode: messageMode,
+    to,
+    reply_to: replyTo,
+    attachments,
+  } = event.data as unknown as Content & {
     attachments: { sha256: string }[];
   };
-  return { text, message_mode, to, reply_to, blobs: attachments.map(({ sha256 }) => sha256) };
+  return {
+    text,
+    message_mode: messageMode,
+    to,
+    reply_to: replyTo,
+    blobs: attachments.map(({ sha256 }) => sha256),
+  };
 }
 
-function digestOf({ text, message_mode, to, reply_to, blobs }: Content): string {
-  return sha256(JSON.stringify([text, message_mode, to, reply_to ?? null, blobs]));
+function digestOf({ text, message_mode: messageMode, to, reply_to: replyTo, blobs }: Content): string {
+  return sha256(JSON.stringify([text, messageMode, to, replyTo ?? null, blobs]));
 }
 
 function sha256(text: string): string {

@@ -16,21 +16,29 @@ export interface There {
 
 /** For each contract, arguments that fit it. */
 export function rightArguments(there: There): (contract: OperationContract) => Record<string, unknown> {
-  const { group_id, event_id, scope_key, path, sha256, relation_id, listener } = there;
+  const {
+    group_id: groupId,
+    event_id: eventId,
+    scope_key: scopeKey,
+    path,
+    sha256,
+    relation_id: relationId,
+    listener,
+  } = there;
   const byName: Record<string, unknown> = {
-    group_id,
+    group_id: groupId,
     actor_id: "lead",
-    event_id,
-    source_event_id: event_id,
-    dst_group_id: group_id,
+    event_id: eventId,
+    source_event_id: eventId,
+    dst_group_id: groupId,
     title: "title",
     topic: "topic",
     name: "name",
     text: "text",
     query: "query",
     confirm: "no",
-    active_scope_key: scope_key,
-    scope_key,
+    active_scope_key: scopeKey,
+    scope_key: scopeKey,
     path,
     paths: [path],
     save_to: "copy.txt",
@@ -57,8 +65,8 @@ export function rightArguments(there: There): (contract: OperationContract) => R
     format: "plain",
     insight: "insight",
     quote_text: "quote",
-    reply_to: event_id,
-    before_event_id: event_id,
+    reply_to: eventId,
+    before_event_id: eventId,
     client_id: "key",
     refs: [{ kind: "link" }],
     attachments: [
@@ -82,14 +90,14 @@ export function rightArguments(there: There): (contract: OperationContract) => R
       },
     ],
     based_on: "then",
-    before: event_id,
-    after: event_id,
+    before: eventId,
+    after: eventId,
     from: "newest",
     kinds: ["chat.message"],
-    event_ids: [event_id],
+    event_ids: [eventId],
     with_obligation_status: false,
-    prefix: event_id.slice(0, 8),
-    groups: [group_id],
+    prefix: eventId.slice(0, 8),
+    groups: [groupId],
     exhibit: false,
     token_id: "token",
     origin: "https://example.test",
@@ -103,7 +111,7 @@ export function rightArguments(there: There): (contract: OperationContract) => R
     display_name: "here",
     expected_listener: listener,
     invitation: "svc-direct:",
-    id: relation_id,
+    id: relationId,
     hook_event_name: "Stop",
     key: `n_${"0".repeat(24)}`,
     endpoint: "https://fcm.googleapis.com/fcm/send/nobody",
@@ -113,9 +121,9 @@ export function rightArguments(there: There): (contract: OperationContract) => R
       text: "text",
       to: ["lead"],
       message_mode: "send",
-      reply_to: event_id,
+      reply_to: eventId,
       quote_text: "quote",
-      dst_group_id: group_id,
+      dst_group_id: groupId,
       dst_remote: {
         instance_id: "instance",
         instance_name: "it",
@@ -136,7 +144,7 @@ export function rightArguments(there: There): (contract: OperationContract) => R
   const special: Record<string, Record<string, unknown>> = {
     actor_add: { actor_id: "another" },
     ledger_window: { before: 1, after: 1 },
-    exhibit_set: { exhibit: { host: "127.0.0.1", port: 0, groups: [group_id] } },
+    exhibit_set: { exhibit: { host: "127.0.0.1", port: 0, groups: [groupId] } },
   };
   return (contract) => {
     const { shape } = contract.input._zod.def as unknown as { shape: Record<string, unknown> };

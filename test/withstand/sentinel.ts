@@ -11,21 +11,24 @@ export class Sentinel {
   readonly #pid: number;
   readonly #before: string;
 
-  private constructor(daemon: DaemonProcess, group_id: string, token_file: string, before: string) {
+  private constructor(daemon: DaemonProcess, groupId: string, tokenFile: string, before: string) {
     this.#daemon = daemon;
     this.#pid = daemon.pid;
-    this.group_id = group_id;
-    this.token_file = token_file;
+    this.group_id = groupId;
+    this.token_file = tokenFile;
     this.#before = before;
   }
 
   static async stand(daemon: DaemonProcess): Promise<Sentinel> {
     const client = daemon.client();
     const group = await client.result("group_create", { title: "sentinel" });
-    const { group_id } = group;
-    const { token_file } = await client.result("actor_add", { group_id, actor_id: "watch" });
-    await client.result("send", { group_id, to: ["user"], text: "before the attack" });
-    return new Sentinel(daemon, group_id, token_file, await picture(daemon, group_id));
+    const { group_id: groupId } = group;
+    const { token_file: tokenFile } = await client.result("actor_add", {
+      group_id: groupId,
+      actor_id: "watch",
+    });
+    await client.result("send", { group_id: groupId, to: ["user"], text: "before the attack" });
+    return new Sentinel(daemon, groupId, tokenFile, await picture(daemon, groupId));
   }
 
   /**
@@ -45,10 +48,10 @@ export class Sentinel {
   }
 }
 
-async function picture(daemon: DaemonProcess, group_id: string): Promise<string> {
+async function picture(daemon: DaemonProcess, groupId: string): Promise<string> {
   const client = daemon.client();
-  const { events } = await client.result("ledger_tail", { group_id, limit: 200 });
-  const group = await client.result("group_show", { group_id });
+  const { events } = await client.result("ledger_tail", { group_id: groupId, limit: 200 });
+  const group = await client.result("group_show", { group_id: groupId });
   return JSON.stringify({ events, group });
 }
 

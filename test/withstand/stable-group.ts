@@ -49,8 +49,8 @@ export class StableGroup {
   #events: LedgerEvent[] = [];
   #named = 0;
 
-  private constructor(group_id: string, chance: Chance, folder: string) {
-    this.group_id = group_id;
+  private constructor(groupId: string, chance: Chance, folder: string) {
+    this.group_id = groupId;
     this.#chance = chance;
     this.#folder = folder;
   }
@@ -63,9 +63,16 @@ export class StableGroup {
   ): Promise<StableGroup> {
     const group = await client.result("group_create", { title });
     const stable = new StableGroup(group.group_id, chance, folder);
-    for (const actor_id of ACTORS) {
-      const { token_file } = await client.result("actor_add", { group_id: group.group_id, actor_id });
-      stable.#members.set(actor_id, { token_file, history: new ActorHistory(actor_id), happenings: [] });
+    for (const actorId of ACTORS) {
+      const { token_file: tokenFile } = await client.result("actor_add", {
+        group_id: group.group_id,
+        actor_id: actorId,
+      });
+      stable.#members.set(actorId, {
+        token_file: tokenFile,
+        history: new ActorHistory(actorId),
+        happenings: [],
+      });
     }
     return stable;
   }
@@ -94,13 +101,13 @@ export class StableGroup {
         await new Promise((resolve) => setTimeout(resolve, this.#chance.below(60)));
       }),
     ];
-    for (const [actor_id, member] of this.#members) {
+    for (const [actorId, member] of this.#members) {
       const own = daemon.actorClient(member.token_file);
-      own.session = `${actor_id}-${++this.#named}`;
-      work.push(this.#inbox(stopped, own, actor_id, member, 0.5));
+      own.session = `${actorId}-${++this.#named}`;
+      work.push(this.#inbox(stopped, own, actorId, member, 0.5));
       // Of its own, since any call of the reading session would acknowledge what that was handed.
       const sender = daemon.actorClient(member.token_file);
-      work.push(this.#repeat(stopped, () => this.#sendNew(sender, actor_id)));
+      work.push(this.#repeat(stopped, () => this.#sendNew(sender, actorId)));
     }
     return work;
   }
@@ -112,7 +119,7 @@ export class StableGroup {
   async #sendNew(client: DaemonClient, by: string): Promise<void> {
     const key = `${by}-${++this.#named}`;
     const mode = this.#chance.one(["send", "mail", "request_reply"] as const);
-    const to = this.#chance.one(ACTORS.filter((actor_id) => actor_id !== by));
+    const to = this.#chance.one(ACTORS.filter((actorId) => actorId !== by));
     const text = `${key} ${"ö€\n\u2028".repeat(this.#chance.below(200))}`;
     let path: string | null = null;
     const blobs: string[] = [];
@@ -156,9 +163,12 @@ export class StableGroup {
   async #cancel(client: DaemonClient): Promise<void> {
     await new Promise((resolve) => setTimeout(resolve, this.#chance.below(30)));
     if (this.#requests.length === 0) return;
-    const { event_id } = this.#chance.one(this.#requests.slice(-20));
+    const { event_id: eventId } = this.#chance.one(this.#requests.slice(-20));
     try {
-      const { event } = await client.result("reply_request_cancel", { group_id: this.group_id, event_id });
+      const { event } = await client.result("reply_request_cancel", {
+        group_id: this.group_id,
+        event_id: eventId,
+      });
       this.#mustExist.add(event.id);
     } catch (error) {
       if (
@@ -173,7 +183,7 @@ export class StableGroup {
   async #inbox(
     stopped: () => boolean,
     client: DaemonClient,
-    actor_id: string,
+    actorId: string,
     member: Member,
     answers: number,
   ): Promise<void> {
@@ -199,7 +209,7 @@ export class StableGroup {
       for (const { event } of messages) {
         const asks = event.kind === "chat.message" && event.data.message_mode === "request_reply";
         if (asks && this.#chance.happens(answers)) {
-          await this.#reply(client, actor_id, event);
+          await this.#reply(client, actorId, event);
         }
       }
     }
@@ -231,14 +241,18 @@ export class StableGroup {
     const place = (id: string | null): number => (id === null ? -1 : (ordinals.get(id) ?? -1));
     for (const id of this.#mustExist)
       if (!ordinals.has(id)) problems.push(`the acknowledged event ${id} is lost`);
-    for (const [actor_id, member] of this.#members) {
-      const { cursor } = await client.result("inbox_peek", { group_id: this.group_id, actor_id, limit: 1 });
+    for (const [actorId, member] of this.#members) {
+      const { cursor } = await client.result("inbox_peek", {
+        group_id: this.group_id,
+        actor_id: actorId,
+        limit: 1,
+      });
       for (const happening of member.happenings.splice(0)) {
         if ("lost" in happening) member.history.lostAcknowledgement(happening.lost);
         else {
           for (const { event } of happening.messages) {
             if (!ordinals.has(event.id))
-              problems.push(`${actor_id} got ${event.id}, which isn't in the ledger`);
+              problems.push(`${actorId} got ${event.id}, which isn't in the ledger`);
           }
           problems.push(
             ...member.history.batch(happening.messages, happening.acked, place(happening.cursor), place),
@@ -258,16 +272,16 @@ export class StableGroup {
   async finish(daemon: DaemonProcess): Promise<string[]> {
     const problems: string[] = [];
     const clients = new Map<string, DaemonClient>([["user", daemon.client()]]);
-    for (const [actor_id, { token_file }] of this.#members) {
-      const client = daemon.actorClient(token_file);
-      client.session = `last-${actor_id}`;
-      clients.set(actor_id, client);
+    for (const [actorId, { token_file: tokenFile }] of this.#members) {
+      const client = daemon.actorClient(tokenFile);
+      client.session = `last-${actorId}`;
+      clients.set(actorId, client);
     }
     for (const key of this.messages.unanswered()) {
       const sent = this.#sent.get(key)!;
       await this.#send(clients.get(sent.by)!, sent);
     }
-    for (const [actor_id, member] of this.#members) {
+    for (const [actorId, member] of this.#members) {
       let empty = 0;
       await this.#inbox(
         () => {
@@ -275,20 +289,20 @@ export class StableGroup {
           empty = last !== undefined && "messages" in last && last.messages.length === 0 ? empty + 1 : 0;
           return empty > 2;
         },
-        clients.get(actor_id)!,
-        actor_id,
+        clients.get(actorId)!,
+        actorId,
         member,
         0,
       );
     }
     problems.push(...(await this.check(clients.get("user")!, false, true)));
-    for (const [actor_id, { history }] of this.#members) {
+    for (const [actorId, { history }] of this.#members) {
       const meant = this.#events.filter(
-        ({ kind, data }) => kind === "chat.message" && data.to.includes(actor_id),
+        ({ kind, data }) => kind === "chat.message" && data.to.includes(actorId),
       );
       const left = meant.filter(({ id }) => !history.hasTaken(id));
       if (left.length > 0)
-        problems.push(`${left.length} of ${meant.length} messages never reached ${actor_id}`);
+        problems.push(`${left.length} of ${meant.length} messages never reached ${actorId}`);
     }
     return problems;
   }
@@ -297,21 +311,25 @@ export class StableGroup {
 /** The Group's whole history: what `known` lacks is read behind it. */
 async function readAll(
   client: DaemonClient,
-  group_id: string,
+  groupId: string,
   known: readonly LedgerEvent[],
 ): Promise<LedgerEvent[]> {
   const events = [...known];
   if (events.length === 0) {
     let before: string | undefined;
     for (;;) {
-      const page = await client.result("ledger_tail", { group_id, before, limit: 200 });
+      const page = await client.result("ledger_tail", { group_id: groupId, before, limit: 200 });
       events.unshift(...page.events);
       if (!page.has_more) return events;
       before = page.events[0]!.id;
     }
   }
   for (;;) {
-    const page = await client.result("ledger_tail", { group_id, after: events.at(-1)!.id, limit: 200 });
+    const page = await client.result("ledger_tail", {
+      group_id: groupId,
+      after: events.at(-1)!.id,
+      limit: 200,
+    });
     events.push(...page.events);
     if (!page.has_more) return events;
   }

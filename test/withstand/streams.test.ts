@@ -23,18 +23,18 @@ const LARGE_TEXT = "x".repeat(30_000);
 describe("streams of a running daemon", () => {
   let daemon: DaemonProcess;
   let user: DaemonClient;
-  let group_id: string;
+  let groupId: string;
   let path: string;
   let key: Record<string, string>;
-  let token_file: string;
+  let tokenFile: string;
   let origin: string;
   let authorization: string;
 
   beforeEach(async () => {
     daemon = await DaemonProcess.started();
     user = daemon.client();
-    ({ group_id } = await user.result("group_create", { title: "streams" }));
-    ({ token_file } = await user.result("actor_add", { group_id, actor_id: "a" }));
+    ({ group_id: groupId } = await user.result("group_create", { title: "streams" }));
+    ({ token_file: tokenFile } = await user.result("actor_add", { group_id: groupId, actor_id: "a" }));
     const endpoint = findEndpoint(daemon.home);
     path = endpoint.socketPath;
     key = { [HEADERS.socketKey]: endpoint.key };
@@ -46,7 +46,7 @@ describe("streams of a running daemon", () => {
   async function sendLarge(): Promise<string[]> {
     const ids: string[] = [];
     for (let count = 0; count < LARGE; count++) {
-      const { event } = await user.result("send", { group_id, to: ["user"], text: LARGE_TEXT });
+      const { event } = await user.result("send", { group_id: groupId, to: ["user"], text: LARGE_TEXT });
       ids.push(event.id);
     }
     return ids;
@@ -60,7 +60,7 @@ describe("streams of a running daemon", () => {
     watching.close();
     const one = new StreamClient(
       { path },
-      `${API_PREFIX}/groups/${group_id}/ledger/stream?after=${ids[0]}`,
+      `${API_PREFIX}/groups/${groupId}/ledger/stream?after=${ids[0]}`,
       key,
       true,
     );
@@ -74,10 +74,12 @@ describe("streams of a running daemon", () => {
       if (message.event !== undefined) frames.push(message.event.id);
     });
     socket.on("open", () =>
-      socket.send(JSON.stringify({ type: "subscribe", id: "s", channel: "ledger", group_id, after: ids[0] })),
+      socket.send(
+        JSON.stringify({ type: "subscribe", id: "s", channel: "ledger", group_id: groupId, after: ids[0] }),
+      ),
     );
     await until("the streams are open", () => one.isOpen && all.isOpen && frames.length > 0);
-    const { event } = await user.result("send", { group_id, to: ["user"], text: "and now" });
+    const { event } = await user.result("send", { group_id: groupId, to: ["user"], text: "and now" });
     const expected = [...ids.slice(1), event.id];
     await until("everything came", () =>
       [one.ids, all.ids, frames].every((came) => came.length >= expected.length),
@@ -90,14 +92,18 @@ describe("streams of a running daemon", () => {
   });
 
   it("lose and repeat nothing for a client that comes back whenever it was told to", async () => {
-    const target = `${API_PREFIX}/groups/${group_id}/ledger/stream`;
+    const target = `${API_PREFIX}/groups/${groupId}/ledger/stream`;
     const came: string[] = [];
     let reader = new StreamClient({ path }, target, key, true);
     await until("it is open", () => reader.isOpen);
     const sent = await Promise.all(
       Array.from({ length: 100 }, async () => {
         const client = daemon.client();
-        const { event } = await client.result("send", { group_id, to: ["user"], text: "x".repeat(60_000) });
+        const { event } = await client.result("send", {
+          group_id: groupId,
+          to: ["user"],
+          text: "x".repeat(60_000),
+        });
         return event.id;
       }),
     );
@@ -110,7 +116,11 @@ describe("streams of a running daemon", () => {
       return came.length + reader.ids.length >= sent.length;
     });
     came.push(...reader.ids);
-    const { events } = await user.result("ledger_tail", { group_id, limit: 200, kinds: ["chat.message"] });
+    const { events } = await user.result("ledger_tail", {
+      group_id: groupId,
+      limit: 200,
+      kinds: ["chat.message"],
+    });
     assert.deepEqual(
       came,
       events.map(({ id }) => id),
@@ -120,12 +130,17 @@ describe("streams of a running daemon", () => {
 
   it("and files of the whole Group aren't an Actor's", async () => {
     const text = "between others";
-    await user.result("actor_add", { group_id, actor_id: "b" });
-    await user.result("send", { group_id, to: ["b"], text, paths: [new URL(import.meta.url).pathname] });
-    const { events } = await user.result("ledger_tail", { group_id, kinds: ["chat.message"] });
+    await user.result("actor_add", { group_id: groupId, actor_id: "b" });
+    await user.result("send", {
+      group_id: groupId,
+      to: ["b"],
+      text,
+      paths: [new URL(import.meta.url).pathname],
+    });
+    const { events } = await user.result("ledger_tail", { group_id: groupId, kinds: ["chat.message"] });
     const [attachment] = messageOf(events[0]).attachments;
-    const actor = { ...key, [HEADERS.launchToken]: launchToken({ [ENVIRONMENT.actorFile]: token_file })! };
-    const group = `${API_PREFIX}/groups/${group_id}`;
+    const actor = { ...key, [HEADERS.launchToken]: launchToken({ [ENVIRONMENT.actorFile]: tokenFile })! };
+    const group = `${API_PREFIX}/groups/${groupId}`;
     const upgrade = { connection: "Upgrade", upgrade: "websocket", "sec-websocket-version": "13" };
     for (const [method, target, more] of [
       ["GET", `${group}/ledger/stream?after=${events[0]!.id}`, {}],
@@ -155,7 +170,7 @@ describe("streams of a running daemon", () => {
   it("and downloads leave no file open in the daemon", async () => {
     const body = Buffer.alloc(300_000, "file");
     const sha256 = createHash("sha256").update(body).digest("hex");
-    const target = `${origin}${API_PREFIX}/groups/${group_id}`;
+    const target = `${origin}${API_PREFIX}/groups/${groupId}`;
     const upload = await fetch(`${target}/uploads?name=f`, {
       method: "POST",
       headers: { authorization },

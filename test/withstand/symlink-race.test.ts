@@ -45,8 +45,8 @@ describe("links swapped in while a path is used", () => {
   let folder: string;
   let project: string;
   let outside: string;
-  let group_id: string;
-  let token_file: string;
+  let groupId: string;
+  let tokenFile: string;
 
   beforeEach(async () => {
     folder = mkdtempSync(join(tmpdir(), "svc-withstand-links-"));
@@ -59,8 +59,8 @@ describe("links swapped in while a path is used", () => {
     symlinkSync(outside, join(project, "link"));
     daemon = await DaemonProcess.started();
     const client = daemon.client();
-    ({ group_id } = await client.result("attach", { path: project }));
-    ({ token_file } = await client.result("actor_add", { group_id, actor_id: "a" }));
+    ({ group_id: groupId } = await client.result("attach", { path: project }));
+    ({ token_file: tokenFile } = await client.result("actor_add", { group_id: groupId, actor_id: "a" }));
   });
   afterEach(async () => {
     await daemon.dispose();
@@ -82,28 +82,40 @@ describe("links swapped in while a path is used", () => {
   }
 
   it("never sends what lies outside", async () => {
-    const actor = daemon.actorClient(token_file);
+    const actor = daemon.actorClient(tokenFile);
     let sent = 0;
     await whileSwapping(async () => {
-      const envelope = await actor.call("send", { group_id, to: ["user"], paths: ["door/file.txt"] });
+      const envelope = await actor.call("send", {
+        group_id: groupId,
+        to: ["user"],
+        paths: ["door/file.txt"],
+      });
       if (envelope.ok) sent++;
       else
         assert.ok(["invalid_path", "invalid_attachments"].includes(envelope.error.code), envelope.error.code);
     });
     assert.ok(sent > 0, "some attempts met the directory");
-    const { blobs } = homePaths(daemon.home).group(group_id);
+    const { blobs } = homePaths(daemon.home).group(groupId);
     for (const name of readdirSync(blobs, { recursive: true, withFileTypes: true })) {
       if (name.isFile()) assert.notEqual(readFileSync(join(name.parentPath, name.name), "utf8"), SECRET);
     }
   });
 
   it("never saves outside", async () => {
-    const actor = daemon.actorClient(token_file);
-    const { event } = await actor.result("send", { group_id, to: ["user"], paths: ["door/file.txt"] });
+    const actor = daemon.actorClient(tokenFile);
+    const { event } = await actor.result("send", {
+      group_id: groupId,
+      to: ["user"],
+      paths: ["door/file.txt"],
+    });
     let saved = 0;
     await whileSwapping(async (number) => {
-      const save_to = `door/copy-${number}.txt`;
-      const envelope = await actor.call("file_fetch", { group_id, event_id: event.id, save_to });
+      const saveTo = `door/copy-${number}.txt`;
+      const envelope = await actor.call("file_fetch", {
+        group_id: groupId,
+        event_id: event.id,
+        save_to: saveTo,
+      });
       if (envelope.ok) saved++;
       else assert.ok(["invalid_path", "already_exists"].includes(envelope.error.code), envelope.error.code);
     });
@@ -113,10 +125,14 @@ describe("links swapped in while a path is used", () => {
   });
 
   it("refuses every spelling of a path that leads out", async () => {
-    const actor = daemon.actorClient(token_file);
+    const actor = daemon.actorClient(tokenFile);
     renameSync(join(project, "link"), join(project, "out"));
     symlinkSync("/etc/passwd", join(project, "passwd"));
-    const { event } = await actor.result("send", { group_id, to: ["user"], paths: ["door/file.txt"] });
+    const { event } = await actor.result("send", {
+      group_id: groupId,
+      to: ["user"],
+      paths: ["door/file.txt"],
+    });
     for (const path of [
       "out/file.txt",
       "passwd",
@@ -135,13 +151,13 @@ describe("links swapped in while a path is used", () => {
       "door\u0000/file.txt",
       "~/file.txt",
     ]) {
-      const send = await actor.call("send", { group_id, to: ["user"], paths: [path] });
+      const send = await actor.call("send", { group_id: groupId, to: ["user"], paths: [path] });
       assert.equal(
         send.ok ? "ok" : send.error.code,
         path.includes("\u0000") ? (send.ok ? "" : send.error.code) : "invalid_path",
         path,
       );
-      const save = await actor.call("file_fetch", { group_id, event_id: event.id, save_to: path });
+      const save = await actor.call("file_fetch", { group_id: groupId, event_id: event.id, save_to: path });
       assert.ok(
         !save.ok && ["invalid_path", "already_exists", "invalid_args"].includes(save.error.code),
         path,

@@ -128,7 +128,9 @@ describe("two daemons of two accounts", function () {
     assert.deepEqual(Object.keys(ticket), [...fields, "signature"]);
     const signed = JSON.stringify(["svc.connect.group.ticket.v1", ...fields.map((field) => ticket[field])]);
     const { connect } = await one.client.result("connect_status", {});
-    const own = connect!.directory!.instances.find(({ instance_id }) => instance_id === one.instance_id)!;
+    const own = connect!.directory!.instances.find(
+      ({ instance_id: instanceId }) => instanceId === one.instance_id,
+    )!;
     const x = Buffer.from(own.public_key, "base64").toString("base64url");
     const key = createPublicKey({ key: { kty: "OKP", crv: "Ed25519", x }, format: "jwk" });
     assert.ok(verify(null, Buffer.from(signed), key, Buffer.from(ticket["signature"]!, "base64")));
@@ -186,7 +188,7 @@ describe("two daemons of two accounts", function () {
     );
     const { group_connections: counts } = await one.client.result("connect_status", {});
     assert.deepEqual(counts?.counts, { [one.group_id]: 1 });
-    const active = (await rows()).filter(({ closed_at }) => closed_at === null);
+    const active = (await rows()).filter(({ closed_at: closedAt }) => closedAt === null);
     assert.deepEqual(
       active.map((row) => row.id),
       [id],
@@ -204,9 +206,9 @@ describe("two daemons of two accounts", function () {
     const found = await one.client.result("connect_catalog", { group_id: one.group_id });
     assert.ok("external_groups" in found);
     assert.deepEqual(
-      found.external_groups.map(({ connection_id, group_id, title, transport }) => [
-        connection_id,
-        group_id,
+      found.external_groups.map(({ connection_id: connectionId, group_id: groupId, title, transport }) => [
+        connectionId,
+        groupId,
         title,
         transport,
       ]),
@@ -234,7 +236,7 @@ describe("two daemons of two accounts", function () {
         return "catalog" in details ? details.catalog : null;
       });
       assert.deepEqual(
-        catalog.groups.map(({ group_id }) => group_id),
+        catalog.groups.map(({ group_id: groupId }) => groupId),
         [to.group_id],
       );
       const files = readdirSync(join(from.daemon.home, "state/connect/catalog"));
@@ -311,8 +313,8 @@ describe("two daemons of two accounts", function () {
     const known = await status(one);
     assert.equal(known.error_code, "account_failed");
     assert.equal(known.status, "ready");
-    const { source_event } = await one.send(two, "meanwhile", "Still connected");
-    assert.equal((await one.delivered(source_event.id)).state, "sent");
+    const { source_event: sourceEvent } = await one.send(two, "meanwhile", "Still connected");
+    assert.equal((await one.delivered(sourceEvent.id)).state, "sent");
   });
 
   it("are disconnected by either member, and refused at the other side from then on", async () => {
@@ -325,17 +327,17 @@ describe("two daemons of two accounts", function () {
     // Only the receiving side has heard of it.
     await renamed(two, "Ben's machine");
     assert.deepEqual((await status(two)).links, []);
-    const { source_event } = await one.send(two, "late", "Is anybody there?");
+    const { source_event: sourceEvent } = await one.send(two, "late", "Is anybody there?");
     await until("the refusal at the other side", () => {
       const waiting = join(one.daemon.home, "state/connect/outbox", two.instance_id);
       const records = readdirSync(waiting, { withFileTypes: true }).filter((entry) => entry.isFile());
       const texts = records.map(({ name }) => readFileSync(join(waiting, name), "utf8"));
       return texts.some((text) => /"last_error":.*active connection/u.test(text));
     });
-    assert.equal((await one.delivery(source_event.id))?.state, "queued");
+    assert.equal((await one.delivery(sourceEvent.id))?.state, "queued");
     // The sender hears of it: the message may have arrived, as far as it knows.
     await renamed(one, "Ann's machine");
-    const outcome = await one.delivered(source_event.id);
+    const outcome = await one.delivered(sourceEvent.id);
     assert.match(outcome.state, /^(?:failed|unconfirmed)$/u);
     assert.deepEqual(await two.messages(), before);
     for (const side of [one, two])

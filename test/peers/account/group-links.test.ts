@@ -21,12 +21,12 @@ describe("connections to other accounts", () => {
   let generation: string | null;
   let remote: Awaited<ReturnType<typeof newIdentity>>;
 
-  const end = (account_id: string, instance: object, group_id: string) => ({
-    account_id,
+  const end = (accountId: string, instance: object, groupId: string) => ({
+    account_id: accountId,
     instance,
-    group_id,
+    group_id: groupId,
     group_generation: "1",
-    title: group_id,
+    title: groupId,
   });
   const body = (found: object[]) => ({
     protocol_version: 1,

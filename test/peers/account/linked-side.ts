@@ -28,8 +28,8 @@ export async function secured(title: string, host: string, authority: TestAuthor
 
 /** Links it; `ann` approves on the account's page. */
 export async function link(side: Side, ann: TestBrowser): Promise<void> {
-  const { user_code } = await side.client.result("account_link", { account_origin: ann.origin });
-  await ann.approve(user_code);
+  const { user_code: userCode } = await side.client.result("account_link", { account_origin: ann.origin });
+  await ann.approve(userCode);
   await until("the directory", async () => {
     const { connect } = await side.client.result("connect_status", {});
     return connect?.directory ?? null;

@@ -77,11 +77,11 @@ describe("two daemons linked to one account", function () {
       return "catalog" in found ? found.catalog : null;
     });
     assert.deepEqual(
-      catalog.groups.map(({ group_id }) => group_id),
+      catalog.groups.map(({ group_id: groupId }) => groupId),
       [two.group_id],
     );
-    const { source_event } = await one.send(two, "first", "Hello over HTTPS");
-    const sent = await one.delivered(source_event.id);
+    const { source_event: sourceEvent } = await one.send(two, "first", "Hello over HTTPS");
+    const sent = await one.delivered(sourceEvent.id);
     assert.equal(sent.state, "sent");
     const received = (await two.messages()).find((event) => event.id === sent.remote_event_id);
     assert.equal(received?.data["text"], "Hello over HTTPS");
@@ -125,7 +125,7 @@ describe("two daemons linked to one account", function () {
     const back = await two.delivered(reply.event.id);
     assert.equal(back.state, "sent");
     const answer = (await one.messages()).find((event) => event.id === back.remote_event_id);
-    assert.equal(answer?.data["reply_to"], source_event.id);
+    assert.equal(answer?.data["reply_to"], sourceEvent.id);
   });
 
   it("named themselves once, after the machine that they run on", () => {
@@ -285,7 +285,9 @@ describe("two daemons linked to one account", function () {
     await one.client.result("remote_access_set", { origin: null });
     await renamed(one, "First machine");
     const { connect } = await one.client.result("connect_status", {});
-    const own = connect?.directory?.instances.find(({ instance_id }) => instance_id === one.instance_id);
+    const own = connect?.directory?.instances.find(
+      ({ instance_id: instanceId }) => instanceId === one.instance_id,
+    );
     assert.equal(own?.public_origin, null);
     assert.equal((await one.client.result("remote_access_show", {})).remote_access.enabled, false);
     await one.client.result("remote_access_set", { origin: set.origin });
@@ -294,13 +296,13 @@ describe("two daemons linked to one account", function () {
 
   it("stop when one of them is retired", async () => {
     verifies("OUT-026");
-    const { device_id } = await two.client.result("account_show", {});
-    const question = `/devices/retire?device=${device_id}`;
-    await ann.submit(question, "/devices/retire", { device: device_id ?? "" });
+    const { device_id: deviceId } = await two.client.result("account_show", {});
+    const question = `/devices/retire?device=${deviceId}`;
+    await ann.submit(question, "/devices/retire", { device: deviceId ?? "" });
     await renamed(one, "First machine again");
     const { connect } = await one.client.result("connect_status", {});
     assert.deepEqual(
-      connect?.directory?.instances.map(({ instance_id }) => instance_id),
+      connect?.directory?.instances.map(({ instance_id: instanceId }) => instanceId),
       [one.instance_id],
     );
     const refused = await one.client.call("connect_send", {

@@ -64,7 +64,11 @@ describe("the answers of a daemon to an approved peer", function () {
   const delivery = (recipient: string, text: string): ConnectPeerOperation => {
     const now = Date.now();
     const after = (minutes: number) => new Date(now + minutes * 60_000).toISOString();
-    const address = (instance_id: string, group_id: string) => ({ instance_id, group_id, title: "" });
+    const address = (instanceId: string, groupId: string) => ({
+      instance_id: instanceId,
+      group_id: groupId,
+      title: "",
+    });
     const person = { id: "user", title: "", generation: "", enabled: true, role: null };
     const message = {
       connection_id: peer.id,
@@ -100,12 +104,12 @@ describe("the answers of a daemon to an approved peer", function () {
       [delivery("user", "Hello"), null],
       [delivery("nobody-here", "Hello"), "connect_recipient_replaced"],
     ] as const) {
-      const { answer, request_id, request_sha256 } = await ask(operation);
+      const { answer, request_id: requestId, request_sha256: requestSha256 } = await ask(operation);
       assert.ok(answer.ok, JSON.stringify(answer));
       const { response } = answer.result;
       assert.ok(verifyStatement(responseStatement, key, response), operation.op);
-      assert.deepEqual([response.request_id, response.request_sha256], [request_id, request_sha256]);
-      digests.add(request_sha256);
+      assert.deepEqual([response.request_id, response.request_sha256], [requestId, requestSha256]);
+      digests.add(requestSha256);
       assert.equal(response.result.ok ? null : response.result.error.code, code);
       for (const altered of [
         { ...response, request_sha256: sha256Hex("another request") },

@@ -46,7 +46,9 @@ describe("two daemons over a bad line", function () {
           group_id: from.group_id,
           event_ids: [...events],
         });
-        const states = Object.values(statuses).map(({ connect_delivery }) => connect_delivery?.state);
+        const states = Object.values(statuses).map(
+          ({ connect_delivery: connectDelivery }) => connectDelivery?.state,
+        );
         return states.includes("queued") ? null : states;
       },
       PATIENCE_MS,
@@ -72,7 +74,7 @@ describe("two daemons over a bad line", function () {
     const file = join(host.project, "file.bin");
     writeFileSync(file, randomBytes(FILE_BYTES));
     line.breakNow();
-    const { source_event } = await host.client.result("connect_send_files", {
+    const { source_event: sourceEvent } = await host.client.result("connect_send_files", {
       group_id: host.group_id,
       instance_id: joiner.instance_id,
       target_group_id: joiner.group_id,
@@ -81,7 +83,7 @@ describe("two daemons over a bad line", function () {
       to: ["lead"],
       paths: [file],
     });
-    sent.get(host)?.push(source_event.id);
+    sent.get(host)?.push(sourceEvent.id);
     for (let at = 0; at < 15; at += 1) {
       for (const [from, to] of [
         [host, joiner],
@@ -106,11 +108,11 @@ describe("two daemons over a bad line", function () {
     line.pieceBytes = 64 * 1024;
     await host.sees("online", id, (relation) => relation.online);
     line.silent = true;
-    const { source_event } = await joiner.send(host, "silent", "into the silence");
+    const { source_event: sourceEvent } = await joiner.send(host, "silent", "into the silence");
     await joiner.sees("offline", id, (relation) => !relation.online);
-    assert.equal((await joiner.delivery(source_event.id))?.state, "queued");
+    assert.equal((await joiner.delivery(sourceEvent.id))?.state, "queued");
     line.silent = false;
-    assert.deepEqual(await fates(joiner, [source_event.id]), ["sent"]);
+    assert.deepEqual(await fates(joiner, [sourceEvent.id]), ["sent"]);
     assert.equal((await textsFrom(host, joiner)).filter((text) => text === "into the silence").length, 1);
   });
 });

@@ -56,7 +56,7 @@ describe("two daemons whose clocks are apart", function () {
   it("say so on both sides, stay connected, and go on when the clocks are right again", async () => {
     verifies("DRC-057");
     setClock(3 * MINUTE);
-    const { source_event } = await wrong.send(right, "first", "What time is it?");
+    const { source_event: sourceEvent } = await wrong.send(right, "first", "What time is it?");
     for (const [side, words] of [
       [wrong, "The other side's clock is about 3 minutes behind this machine's."],
       [right, "The other side's clock is about 3 minutes ahead of this machine's."],
@@ -73,11 +73,11 @@ describe("two daemons whose clocks are apart", function () {
     }
     // Nobody dials in vain, and the message is still kept.
     for (const side of [wrong, right]) assert.ok((await side.relation(id))?.online);
-    assert.equal((await wrong.delivery(source_event.id))?.state, "queued");
+    assert.equal((await wrong.delivery(sourceEvent.id))?.state, "queued");
     const back = await right.send(wrong, "back", "Late.");
 
     setClock(20 * MINUTE);
-    const ended = await wrong.delivered(source_event.id);
+    const ended = await wrong.delivered(sourceEvent.id);
     assert.equal(ended.state, "unconfirmed");
     assert.match(ended.error?.message ?? "", /The other side's clock is about \d+ minutes behind/u);
 

@@ -114,10 +114,10 @@ export class HostilePeer {
     const peer = await HostilePeer.invited(host);
     const line = await peer.dial();
     await peer.hello(line);
-    const { group_id } = host;
+    const { group_id: groupId } = host;
     await host.sees("who came", peer.id, ({ state }) => state === "pending");
     line.end();
-    await host.client.result("connect_direct_approve", { group_id, id: peer.id });
+    await host.client.result("connect_direct_approve", { group_id: groupId, id: peer.id });
     return peer;
   }
 
@@ -164,10 +164,10 @@ export class HostilePeer {
 
   helloFrame(change: object = {}): Buffer {
     const { id, secret } = this.invitation;
-    const { instance_id, public_key } = this.identity;
+    const { instance_id: instanceId, public_key: publicKey } = this.identity;
     const endpoint = {
-      instance_id,
-      public_key,
+      instance_id: instanceId,
+      public_key: publicKey,
       client_version: PRODUCT_VERSION,
       name: "hostile",
       group_id: PEER_GROUP,

@@ -64,8 +64,8 @@ export class LightPeer {
       identity: this.identity,
       hostname: "peer",
       interfaces: () => [],
-      findGroup: (group_id) =>
-        group_id === this.group_id ? { generation: "generation", title: "There" } : null,
+      findGroup: (groupId) =>
+        groupId === this.group_id ? { generation: "generation", title: "There" } : null,
       allowance: () => ({ records: 0, bytes: 0 }),
       receiver: {
         receive: (request) => {
@@ -93,19 +93,19 @@ export class LightPeer {
 
   /** As a receiver answers that keeps everything in memory. */
   properly({ proof, operation }: PeerRequest, signer = this.identity): ConnectPeerResponse {
-    const take = (delivery_id: string, message_sha256: string, text: string): Receipt => {
-      const known = this.received.get(delivery_id);
+    const take = (deliveryId: string, messageSha256: string, text: string): Receipt => {
+      const known = this.received.get(deliveryId);
       if (known !== undefined) {
         known.times += 1;
         return known.receipt;
       }
       const receipt: Receipt = {
-        delivery_id,
-        message_sha256,
+        delivery_id: deliveryId,
+        message_sha256: messageSha256,
         event_id: randomUUID().replaceAll("-", ""),
         delivered_at: new Date().toISOString(),
       };
-      this.received.set(delivery_id, { receipt, text, times: 1 });
+      this.received.set(deliveryId, { receipt, text, times: 1 });
       return receipt;
     };
     let result: unknown;

@@ -51,7 +51,7 @@ describe("a daemon with many Direct peers", function () {
 
   async function send(peer: LightPeer, text: string): Promise<string> {
     sent += 1;
-    const { source_event } = await here.client.result("connect_send", {
+    const { source_event: sourceEvent } = await here.client.result("connect_send", {
       group_id: here.group_id,
       instance_id: peer.identity.instance_id,
       target_group_id: peer.group_id,
@@ -59,7 +59,7 @@ describe("a daemon with many Direct peers", function () {
       text,
       to: ["user"],
     });
-    return source_event.id;
+    return sourceEvent.id;
   }
 
   function queued(): number {
@@ -95,8 +95,8 @@ describe("a daemon with many Direct peers", function () {
         group_id: here.group_id,
         event_ids: events.slice(from, from + 1000),
       });
-      for (const { connect_delivery } of Object.values(statuses))
-        assert.equal(connect_delivery?.state, "sent");
+      for (const { connect_delivery: connectDelivery } of Object.values(statuses))
+        assert.equal(connectDelivery?.state, "sent");
     }
   });
 

@@ -30,8 +30,8 @@ class MemoryLink implements Link {
   /** While true what is sent counts as taken and arrives nowhere. */
   lost = false;
 
-  constructor(peer_key: string) {
-    this.peer_key = peer_key;
+  constructor(peerKey: string) {
+    this.peer_key = peerKey;
   }
 
   receive(handler: LinkHandler): void {
@@ -83,22 +83,22 @@ export class MemoryNetwork {
   cut = false;
 
   /** The network as the instance with this key sees it. `from` is its address. */
-  linksOf(public_key: string, from = "192.0.2.1"): Links {
+  linksOf(publicKey: string, from = "192.0.2.1"): Links {
     return {
       listen: async (at, accept): Promise<BoundListener> => {
         const key = keyOf(at);
         const code = this.#listeners.has(key) ? "EADDRINUSE" : this.unbindable.get(key);
         if (code !== undefined) throw Object.assign(new Error(code), { code });
-        this.#listeners.set(key, { accept, public_key });
+        this.#listeners.set(key, { accept, public_key: publicKey });
         return { close: async () => void this.#listeners.delete(key) };
       },
-      connect: async (at, peer_key, signal) => {
+      connect: async (at, peerKey, signal) => {
         this.dials += 1;
         const listener = this.#listeners.get(keyOf(at));
         if (listener === undefined || this.cut) throw new Error(`Nothing is listening on ${keyOf(at)}.`);
-        if (listener.public_key !== peer_key) throw new Error("The other side has another key.");
+        if (listener.public_key !== peerKey) throw new Error("The other side has another key.");
         signal.throwIfAborted();
-        return this.pair(listener, public_key, from);
+        return this.pair(listener, publicKey, from);
       },
     };
   }

@@ -17,15 +17,15 @@ describe("processes of Actors over a Direct connection", function () {
 
   before(async () => {
     [here, there] = await Promise.all([Side.started("Here"), Side.started("There")]);
-    for (const actor_id of ["running", "stopped"]) {
+    for (const actorId of ["running", "stopped"]) {
       await there.client.result("actor_add", {
         group_id: there.group_id,
-        actor_id,
+        actor_id: actorId,
         runtime: "custom",
         runner: "pty",
         // Its owner says so: else no other instance could name it.
         prompts: true,
-        command: ["sh", "-c", `echo $$ >> ${startsOf(actor_id)}; exec sleep 100000`],
+        command: ["sh", "-c", `echo $$ >> ${startsOf(actorId)}; exec sleep 100000`],
       });
     }
     await connect(here, there);
@@ -36,9 +36,12 @@ describe("processes of Actors over a Direct connection", function () {
     await Promise.all([here?.dispose(), there?.dispose()]);
   });
 
-  const startsOf = (actor_id: string): string => join(there.project, `${actor_id}.starts`);
-  const stateOf = async (actor_id: string): Promise<string> => {
-    const { actor } = await there.client.result("actor_show", { group_id: there.group_id, actor_id });
+  const startsOf = (actorId: string): string => join(there.project, `${actorId}.starts`);
+  const stateOf = async (actorId: string): Promise<string> => {
+    const { actor } = await there.client.result("actor_show", {
+      group_id: there.group_id,
+      actor_id: actorId,
+    });
     return actor.presence.state;
   };
   /** One process since the start, which lives, and none of the other Actor. */
@@ -72,7 +75,7 @@ describe("processes of Actors over a Direct connection", function () {
   it("go on when what they were asked is withdrawn", async () => {
     verifies("CAN-021");
     const pid = readFileSync(startsOf("running"), "utf8");
-    const { source_event } = await here.client.result("connect_send", {
+    const { source_event: sourceEvent } = await here.client.result("connect_send", {
       group_id: here.group_id,
       instance_id: there.instance_id,
       target_group_id: there.group_id,
@@ -81,14 +84,14 @@ describe("processes of Actors over a Direct connection", function () {
       to: ["running"],
       message_mode: "request_reply",
     });
-    const { remote_event_id } = await here.delivered(source_event.id);
-    await here.client.result("reply_request_cancel", { group_id: here.group_id, event_id: source_event.id });
+    const { remote_event_id: remoteEventId } = await here.delivered(sourceEvent.id);
+    await here.client.result("reply_request_cancel", { group_id: here.group_id, event_id: sourceEvent.id });
     await until("the withdrawal there", async () => {
       const { statuses } = await there.client.result("ledger_statuses", {
         group_id: there.group_id,
-        event_ids: [remote_event_id!],
+        event_ids: [remoteEventId!],
       });
-      return statuses[remote_event_id!]?.obligation_status["running"]?.state === "cancelled";
+      return statuses[remoteEventId!]?.obligation_status["running"]?.state === "cancelled";
     });
     await check(pid);
   });

@@ -41,14 +41,14 @@ interface Setting {
   there: DirectEndpoint;
 }
 
-async function endpoint(group_id: string): Promise<DirectEndpoint> {
-  const { instance_id, public_key } = await newIdentity();
+async function endpoint(groupId: string): Promise<DirectEndpoint> {
+  const { instance_id: instanceId, public_key: publicKey } = await newIdentity();
   return {
-    instance_id,
-    public_key,
+    instance_id: instanceId,
+    public_key: publicKey,
     client_version: "0.5.0",
     name: "name",
-    group_id,
+    group_id: groupId,
     generation: randomUUID(),
     title: "Group",
   };
@@ -223,21 +223,21 @@ interface ResetSetting {
 async function connectedGroup(): Promise<ResetSetting> {
   const files = new SimulatedFiles();
   for (const path of ["/home", "/home/groups"]) files.mkdir(path);
-  const { instance_id, public_key } = await newIdentity();
-  const identity = { instance_id, public_key };
+  const { instance_id: instanceId, public_key: publicKey } = await newIdentity();
+  const identity = { instance_id: instanceId, public_key: publicKey };
   const { registry, direct } = await openHome(files, identity);
-  const { group_id, record } = await registry.create({ title: "Group", topic: "", by: "user" });
+  const { group_id: groupId, record } = await registry.create({ title: "Group", topic: "", by: "user" });
   await direct.configure(LISTENER, undefined, undefined);
-  await direct.invite(group_id, undefined);
+  await direct.invite(groupId, undefined);
   await direct.close();
-  const { id } = direct.status(group_id).relations[0]!;
+  const { id } = direct.status(groupId).relations[0]!;
   const relations = await open(files);
   await relations.bind(id, await endpoint("g_ba9876543210"));
-  await relations.approve(group_id, id);
+  await relations.approve(groupId, id);
   const { generation } = record;
   await registry.close();
   for (const path of ["/", "/home"]) await new Promise<void>((done) => files.syncDir(path, () => done()));
-  return { from: files.tree(), identity, group_id, generation, id };
+  return { from: files.tree(), identity, group_id: groupId, generation, id };
 }
 
 describe("Direct relations of a Group that is reset when the power fails or the disk does", function () {
@@ -245,7 +245,7 @@ describe("Direct relations of a Group that is reset when the power fails or the 
 
   const storyOfReset = ({
     identity,
-    group_id,
+    group_id: groupId,
     generation,
     id,
   }: ResetSetting): Story<{ isReset: boolean }> => ({
@@ -254,7 +254,7 @@ describe("Direct relations of a Group that is reset when the power fails or the 
     async run(files, witness) {
       try {
         const { registry, direct } = await openHome(files, identity);
-        await registry.reset(group_id, group_id, "user");
+        await registry.reset(groupId, groupId, "user");
         witness.isReset = true;
         await direct.close();
       } catch {
@@ -264,7 +264,7 @@ describe("Direct relations of a Group that is reset when the power fails or the 
 
     async check(files, { isReset }) {
       const { registry, direct } = await openHome(files, identity);
-      const now = registry.find(group_id)?.record.generation;
+      const now = registry.find(groupId)?.record.generation;
       assert.ok(now !== undefined);
       if (isReset) assert.notEqual(now, generation);
       const { relations } = direct.status(undefined);
@@ -295,18 +295,18 @@ describe("Direct relations of a Group that is reset when the power fails or the 
   for (const what of ["reset", "delete"] as const)
     it(`go once the disk has room again, after a ${what} that found it full, and make room`, async () => {
       verifies("DRC-074", "DRC-075");
-      const { from, identity, group_id } = await connectedGroup();
+      const { from, identity, group_id: groupId } = await connectedGroup();
       const files = new SimulatedFiles(from);
       const { registry, direct, clock } = await openHome(files, identity);
       while (direct.status(undefined).relations.length < LIMITS.direct.relations)
-        await direct.invite(group_id, undefined);
+        await direct.invite(groupId, undefined);
       files.fault = ({ path }) => (path.includes("direct_connections") ? "ENOSPC" : null);
-      await registry[what](group_id, group_id, "user");
+      await registry[what](groupId, groupId, "user");
       assert.equal(direct.status(undefined).relations.length, LIMITS.direct.relations);
       files.fault = null;
       clock.advance(LIMITS.group.reopenSeconds * 1000);
       while (direct.status(undefined).relations.length > 0) await new Promise(setImmediate);
-      if (what === "reset") await direct.invite(group_id, undefined);
+      if (what === "reset") await direct.invite(groupId, undefined);
       await direct.close();
       await registry.close();
     });

@@ -117,10 +117,10 @@ describe("Direct relations that end", () => {
         return;
       }
       // Whoever comes with the new key and all that the old one knew gets no answer.
-      const { instance_id, public_key } = changed.identity;
+      const { instance_id: instanceId, public_key: publicKey } = changed.identity;
       const at = { host: "192.0.2.10", port: 8847 };
       const link = await changed.links.connect(at, parsed.host.public_key, new AbortController().signal);
-      const endpoint = { ...other.relation(id).remote!, instance_id, public_key };
+      const endpoint = { ...other.relation(id).remote!, instance_id: instanceId, public_key: publicKey };
       let answered = false;
       let ended = false;
       link.receive({ data: () => (answered = true), ended: () => (ended = true) });

@@ -123,7 +123,7 @@ export class Instance {
       identity: this.identity,
       hostname: this.#name,
       interfaces: () => [{ name: "eth0", address: "192.0.2.10", internal: false }],
-      findGroup: (group_id) => this.groups.get(group_id) ?? null,
+      findGroup: (groupId) => this.groups.get(groupId) ?? null,
       receiver,
       allowance: () => ({ records: 0, bytes: 0 }),
     });
@@ -188,11 +188,11 @@ export function stateOf(
   here: Instance,
   there: Instance,
   id: string,
-  local_generation = "generation-1",
+  localGeneration = "generation-1",
 ): string {
   const query = {
     local_group_id: GROUP,
-    local_generation,
+    local_generation: localGeneration,
     remote_instance_id: there.identity.instance_id,
     remote_group_id: GROUP,
   };

@@ -148,8 +148,8 @@ describe("three daemons in a row, connected two by two", function () {
         assert.equal((await side.client.result("daemon_status", {})).web_origin, null);
       }
       await connect(host, joiner);
-      const { source_event } = await joiner.send(host, "one", "without a Web");
-      assert.equal((await joiner.delivered(source_event.id)).state, "sent");
+      const { source_event: sourceEvent } = await joiner.send(host, "one", "without a Web");
+      assert.equal((await joiner.delivered(sourceEvent.id)).state, "sent");
     } finally {
       for (const side of quiet) await side.dispose();
     }

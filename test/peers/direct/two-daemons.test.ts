@@ -44,9 +44,9 @@ describe("two daemons with a Direct connection", function () {
       assert.ok(major * 1e6 + minor * 1e3 + patch >= 4040, version);
     }
     const there = await joiner.send(host, "first", "Hello over there");
-    const { state, remote_event_id } = await joiner.delivered(there.source_event.id);
+    const { state, remote_event_id: remoteEventId } = await joiner.delivered(there.source_event.id);
     assert.equal(state, "sent");
-    const received = (await host.messages()).find((event) => event.id === remote_event_id);
+    const received = (await host.messages()).find((event) => event.id === remoteEventId);
     assert.equal(received?.data["text"], "Hello over there");
     assert.equal(received?.by, `connect:${joiner.instance_id}`);
     assert.deepEqual(received?.data["to"], ["lead"]);
@@ -133,26 +133,26 @@ describe("two daemons with a Direct connection", function () {
 
   it("give each other no way into their Workbenches", async () => {
     verifies("DRC-081");
-    const { web_origin } = await host.client.result("daemon_status", {});
+    const { web_origin: webOrigin } = await host.client.result("daemon_status", {});
     const { token } = await host.client.result("access_token_create", { name: "entry" });
     const ask = (method: "GET" | "POST", path: string, body?: unknown) =>
-      fetch(`${web_origin}${path}`, {
+      fetch(`${webOrigin}${path}`, {
         method,
         headers: { authorization: `Bearer ${token}`, "content-type": "application/json" },
         ...(body === undefined ? {} : { body: JSON.stringify(body) }),
       });
-    const frame_id = randomUUID();
-    const { public_key } = (await host.relation(id))!.remote!;
+    const frameId = randomUUID();
+    const { public_key: publicKey } = (await host.relation(id))!.remote!;
     const opened = await ask("POST", "/api/v1/connect/open", {
       instance_id: joiner.instance_id,
-      frame_id,
+      frame_id: frameId,
     });
     assert.ok(opened.status >= 400, `open answers ${opened.status}`);
     const told = await opened.text();
     assert.doesNotMatch(told, /"proof"|"url"/);
-    const renewed = await ask("POST", "/api/v1/connect/frame", { frame_id, public_key });
+    const renewed = await ask("POST", "/api/v1/connect/frame", { frame_id: frameId, public_key: publicKey });
     assert.ok(renewed.status >= 400, `frame answers ${renewed.status}`);
-    assert.ok((await ask("GET", `/api/v1/connect/frame?frame_id=${frame_id}`)).status >= 400);
+    assert.ok((await ask("GET", `/api/v1/connect/frame?frame_id=${frameId}`)).status >= 400);
     // Nobody's page may hold this one.
     const page = await ask("GET", "/");
     assert.match(page.headers.get("content-security-policy") ?? "", /frame-ancestors 'none'/);
@@ -162,12 +162,12 @@ describe("two daemons with a Direct connection", function () {
     verifies("DRC-061", "DRC-063");
     await host.daemon.stop();
     await joiner.sees("offline", id, (relation) => !relation.online && relation.error !== null);
-    const { source_event } = await joiner.send(host, "offline", "While you were away");
-    assert.equal((await joiner.delivery(source_event.id))?.state, "queued");
-    const shown = async () => (await run(["show", source_event.id], { home: joiner.daemon.home })).out;
+    const { source_event: sourceEvent } = await joiner.send(host, "offline", "While you were away");
+    assert.equal((await joiner.delivery(sourceEvent.id))?.state, "queued");
+    const shown = async () => (await run(["show", sourceEvent.id], { home: joiner.daemon.home })).out;
     assert.match(await shown(), /Queued for delivery/u);
     await host.daemon.start();
-    assert.equal((await joiner.delivered(source_event.id)).state, "sent");
+    assert.equal((await joiner.delivered(sourceEvent.id)).state, "sent");
     assert.match(await shown(), /Delivered/u);
     const texts = (await host.messages()).map((event) => event.data["text"]);
     assert.equal(texts.filter((text) => text === "While you were away").length, 1);
@@ -182,14 +182,14 @@ describe("two daemons with a Direct connection", function () {
         await online(host, joiner, id);
         for (let index = 0; index < count; index += 1) {
           const text = `${victim} ${round} ${index}`;
-          const { source_event } = await joiner.send(host, text, text);
-          sent.push(source_event.id);
+          const { source_event: sourceEvent } = await joiner.send(host, text, text);
+          sent.push(sourceEvent.id);
         }
         const killed = victim === "sender" ? joiner : host;
         await killed.daemon.kill();
         await killed.daemon.start();
       }
-      for (const event_id of sent) assert.equal((await joiner.delivered(event_id)).state, "sent");
+      for (const eventId of sent) assert.equal((await joiner.delivered(eventId)).state, "sent");
       const texts = (await host.messages())
         .map((event) => event.data.text)
         .filter((text) => text.startsWith(`${victim} `));
@@ -216,8 +216,8 @@ describe("two daemons with a Direct connection", function () {
     verifies("DRC-035", "DRC-074");
     const again = await connect(host, joiner);
     assert.notEqual(again, id);
-    const { source_event } = await host.send(joiner, "again", "Hello again");
-    assert.equal((await host.delivered(source_event.id)).state, "sent");
+    const { source_event: sourceEvent } = await host.send(joiner, "again", "Hello again");
+    assert.equal((await host.delivered(sourceEvent.id)).state, "sent");
     await host.svc(["group", "delete", "--group", host.group_id, "--confirm", host.group_id]);
     await joiner.sees("revoked", again, ({ state }) => state === "revoked");
     const stored = readFileSync(join(host.daemon.home, "direct_connections.json"), "utf8");
@@ -346,16 +346,16 @@ describe("svc direct", function () {
   it("is the person's: no Actor may call any of it", async () => {
     verifies("DRC-043", "DRC-044");
     const lead = host.daemon.actorClient(host.tokenFile);
-    const { group_id } = host;
+    const { group_id: groupId } = host;
     const id = "direct-00000000-0000-4000-8000-000000000001";
     const answers = await Promise.all([
-      lead.call("connect_direct_status", { group_id }),
+      lead.call("connect_direct_status", { group_id: groupId }),
       lead.call("connect_direct_configure", { listener: null }),
-      lead.call("connect_direct_invite", { group_id }),
-      lead.call("connect_direct_join", { group_id, invitation: "x" }),
-      lead.call("connect_direct_approve", { group_id, id }),
-      lead.call("connect_direct_revoke", { group_id, id }),
-      lead.call("connect_direct_remove", { group_id, id }),
+      lead.call("connect_direct_invite", { group_id: groupId }),
+      lead.call("connect_direct_join", { group_id: groupId, invitation: "x" }),
+      lead.call("connect_direct_approve", { group_id: groupId, id }),
+      lead.call("connect_direct_revoke", { group_id: groupId, id }),
+      lead.call("connect_direct_remove", { group_id: groupId, id }),
     ]);
     for (const answer of answers) assert.equal(!answer.ok && answer.error.code, "permission_denied");
   });

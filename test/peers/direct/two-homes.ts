@@ -42,18 +42,23 @@ export class Side {
   static async started(title: string, environment: Record<string, string> = {}): Promise<Side> {
     const daemon = await DaemonProcess.started({ environment });
     const client = daemon.client();
-    const { group_id } = await client.result("group_create", { title });
+    const { group_id: groupId } = await client.result("group_create", { title });
     const project = mkdtempSync(join(tmpdir(), "svc-project-"));
     mkdirSync(join(project, ".git"));
-    await client.result("attach", { path: project, group_id });
-    const { token_file } = await client.result("actor_add", {
-      group_id,
+    await client.result("attach", { path: project, group_id: groupId });
+    const { token_file: tokenFile } = await client.result("actor_add", {
+      group_id: groupId,
       actor_id: "lead",
       runtime: "custom",
       runner: "external",
     });
-    const { instance_id } = await client.result("daemon_status", {});
-    return new Side(daemon, { group_id, instance_id, project, tokenFile: token_file ?? "" });
+    const { instance_id: instanceId } = await client.result("daemon_status", {});
+    return new Side(daemon, {
+      group_id: groupId,
+      instance_id: instanceId,
+      project,
+      tokenFile: tokenFile ?? "",
+    });
   }
 
   /** One for all calls to one run of the daemon: each client keeps a connection. */
@@ -93,31 +98,31 @@ export class Side {
   }
 
   /** Sends to the other side's Group as the person. */
-  send(to: Side, client_id: string, text: string, more: { to?: string[] } = {}) {
+  send(to: Side, clientId: string, text: string, more: { to?: string[] } = {}) {
     return this.client.result("connect_send", {
       group_id: this.group_id,
       instance_id: to.instance_id,
       target_group_id: to.group_id,
-      client_id,
+      client_id: clientId,
       text,
       to: more.to ?? ["lead"],
     });
   }
 
   /** The delivery state of an event sent from here. */
-  async delivery(event_id: string) {
+  async delivery(eventId: string) {
     const { statuses } = await this.client.result("ledger_statuses", {
       group_id: this.group_id,
-      event_ids: [event_id],
+      event_ids: [eventId],
     });
-    return statuses[event_id]?.connect_delivery ?? null;
+    return statuses[eventId]?.connect_delivery ?? null;
   }
 
-  async delivered(event_id: string) {
+  async delivered(eventId: string) {
     return until(
-      `the delivery of ${event_id}`,
+      `the delivery of ${eventId}`,
       async () => {
-        const delivery = await this.delivery(event_id);
+        const delivery = await this.delivery(eventId);
         return delivery !== null && delivery.state !== "queued" ? delivery : null;
       },
       PATIENCE_MS,

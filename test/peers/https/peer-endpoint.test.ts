@@ -65,12 +65,12 @@ class Listening {
     const { clock } = home;
     const { membership, directory } = account;
     const transport = new WebTransport({ clock, random: new RealRandom(), http: account });
-    const { instance_id } = identity;
+    const { instance_id: instanceId } = identity;
     this.authority = new AccountAuthority({
       membership,
       directory,
       transport,
-      instance_id,
+      instance_id: instanceId,
       since: (deviceId) => account.members.since(membership.binding, deviceId),
     });
     const authorities = new Authorities(home.registry);

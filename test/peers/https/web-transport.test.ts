@@ -104,8 +104,14 @@ class Setting {
   }
 
   get route() {
-    const { instance_id, public_key } = this.there;
-    return { via: "web" as const, origin: this.origin, instance_id, device_id: "device-there", public_key };
+    const { instance_id: instanceId, public_key: publicKey } = this.there;
+    return {
+      via: "web" as const,
+      origin: this.origin,
+      instance_id: instanceId,
+      device_id: "device-there",
+      public_key: publicKey,
+    };
   }
 
   identityProof(
@@ -135,10 +141,10 @@ class Setting {
 
   /** Asks for the catalog. */
   ask(): Promise<Answer> {
-    const end = ({ instance_id, public_key }: InstanceIdentity, device_id: string) => ({
-      instance_id,
-      device_id,
-      public_key,
+    const end = ({ instance_id: instanceId, public_key: publicKey }: InstanceIdentity, deviceId: string) => ({
+      instance_id: instanceId,
+      device_id: deviceId,
+      public_key: publicKey,
       client_version: "0.5.0",
       name: "An instance",
       public_origin: null,

@@ -12,7 +12,7 @@ import { ScriptedClient } from "./scripted-client.ts";
 import { ScriptedServer } from "./scripted-server.ts";
 import { connectedPair, exchange, Target } from "./target.ts";
 
-const { alert, handshake, application_data } = CONTENT_TYPES;
+const { alert, handshake, application_data: applicationData } = CONTENT_TYPES;
 const puppets = (): Puppet[] => [new ScriptedClient().run(), new ScriptedServer().run()];
 const ticket = (): Buffer =>
   handshakeMessage(
@@ -28,7 +28,7 @@ describe("TLS after the handshake", () => {
     it("of the peer's alone changes its key", () => {
       for (const puppet of puppets()) {
         puppet.keyUpdate(0);
-        puppet.sendRecord(application_data, Buffer.from("under the next key"));
+        puppet.sendRecord(applicationData, Buffer.from("under the next key"));
         assert.equal(puppet.target.data.toString(), "under the next key");
         assert.equal(puppet.target.connection.answerDue, false);
         assert.equal(puppet.target.output.length, 0);
@@ -95,7 +95,7 @@ describe("TLS after the handshake", () => {
       for (const puppet of puppets()) {
         for (let count = 0; count < 10 * idleMessages && puppet.target.failure === undefined; count += 1) {
           puppet.keyUpdate(0);
-          if (count % 31 === 30) puppet.sendRecord(application_data, Buffer.of(1));
+          if (count % 31 === 30) puppet.sendRecord(applicationData, Buffer.of(1));
         }
         refusedWith(puppet, "unexpected_message");
         assert.ok(puppet.target.data.length <= 2);
@@ -103,7 +103,7 @@ describe("TLS after the handshake", () => {
       for (const puppet of puppets()) {
         for (let count = 0; count < 10 * idleMessages; count += 1) {
           puppet.keyUpdate(0);
-          puppet.sendRecord(application_data, Buffer.alloc(bytesPerIdleMessage));
+          puppet.sendRecord(applicationData, Buffer.alloc(bytesPerIdleMessage));
         }
         assert.equal(puppet.target.failure, undefined);
         assert.equal(puppet.target.data.length, 10 * idleMessages * bytesPerIdleMessage);
@@ -127,7 +127,7 @@ describe("TLS after the handshake", () => {
   it("records are taken as many at a time as the owner wants, in order", () => {
     for (const puppet of puppets()) {
       const records = Buffer.concat(
-        Array.from({ length: 10 }, (_, index) => puppet.record(application_data, Buffer.of(index))),
+        Array.from({ length: 10 }, (_, index) => puppet.record(applicationData, Buffer.of(index))),
       );
       let rest = puppet.target.connection.receive(records.subarray(0, -3), 4);
       assert.equal(puppet.target.data.length, 4);
@@ -146,7 +146,7 @@ describe("TLS after the handshake", () => {
       server.sendRecord(handshake, Buffer.concat([ticket(), ticket()]));
       server.sendRecord(handshake, ticket().subarray(0, 100));
       server.sendRecord(handshake, ticket().subarray(100));
-      server.sendRecord(application_data, Buffer.from("data"));
+      server.sendRecord(applicationData, Buffer.from("data"));
       assert.equal(server.target.data.toString(), "data");
       assert.equal(server.target.failure, undefined);
       assert.equal(server.target.output.length, 0);
@@ -178,7 +178,7 @@ describe("TLS after the handshake", () => {
   it("data between the parts of a message: unexpected_message", () => {
     for (const puppet of puppets()) {
       puppet.sendRecord(handshake, Buffer.of(24, 0, 0));
-      puppet.sendRecord(application_data, Buffer.from("x"));
+      puppet.sendRecord(applicationData, Buffer.from("x"));
       refusedWith(puppet, "unexpected_message");
     }
   });
@@ -210,7 +210,7 @@ describe("TLS after the handshake", () => {
         Buffer.from("noise that is no record"),
       ]);
       client.raw(end);
-      client.sendRecord(application_data, Buffer.from("late"));
+      client.sendRecord(applicationData, Buffer.from("late"));
       assert.equal(client.target.closed, 1);
       assert.equal(client.target.data.length, 0);
       assert.equal(client.target.failure, undefined);
@@ -218,7 +218,7 @@ describe("TLS after the handshake", () => {
 
     it("without close_notify is a truncation", () => {
       for (const puppet of puppets()) {
-        puppet.sendRecord(application_data, Buffer.from("begun"));
+        puppet.sendRecord(applicationData, Buffer.from("begun"));
         puppet.target.connection.end();
         assert.deepEqual([puppet.target.failure?.origin, puppet.target.failure?.alert], ["transport", null]);
         assert.match(puppet.target.failure!.message, /connection broke/);
@@ -267,7 +267,7 @@ describe("TLS after the handshake", () => {
     it("of a client that refuses the server's flight are protected", () => {
       const server = new ScriptedServer();
       server.run({ encryptedExtensions: () => server.encryptedExtensions(server.extensionsMessage([])) });
-      assert.equal(server.rawRecordTypes.at(-1), application_data);
+      assert.equal(server.rawRecordTypes.at(-1), applicationData);
       refusedWith(server, "no_application_protocol");
     });
   });
@@ -286,7 +286,7 @@ describe("TLS after the handshake", () => {
   it("an abandoned connection says nothing more", () => {
     const client = new ScriptedClient().run();
     client.target.connection.abandon();
-    client.sendRecord(application_data, Buffer.from("x"));
+    client.sendRecord(applicationData, Buffer.from("x"));
     client.target.connection.close();
     client.target.connection.end();
     assert.equal(client.target.data.length + client.target.output.length + client.target.failures.length, 0);

@@ -11,7 +11,12 @@ import { ScriptedClient } from "./scripted-client.ts";
 import { ScriptedServer } from "./scripted-server.ts";
 import { connectedPair, exchange } from "./target.ts";
 
-const { change_cipher_spec, alert, handshake, application_data } = CONTENT_TYPES;
+const {
+  change_cipher_spec: changeCipherSpec,
+  alert,
+  handshake,
+  application_data: applicationData,
+} = CONTENT_TYPES;
 const puppets = (): [ScriptedClient, ScriptedServer] => [
   new ScriptedClient().run(),
   new ScriptedServer().run(),
@@ -33,7 +38,7 @@ describe("TLS records", () => {
 
     it("data: unexpected_message", () => {
       for (const puppet of [new ScriptedClient(), new ScriptedServer()]) {
-        puppet.raw(plainRecord(application_data, Buffer.from("hello")));
+        puppet.raw(plainRecord(applicationData, Buffer.from("hello")));
         refusedWith(puppet, "unexpected_message");
       }
     });
@@ -53,7 +58,7 @@ describe("TLS records", () => {
     it("another record between the parts of a message: unexpected_message", () => {
       for (const [type, content] of [
         [alert, Buffer.of(2, 40)],
-        [change_cipher_spec, u8(1)],
+        [changeCipherSpec, u8(1)],
       ] as const) {
         const client = new ScriptedClient();
         client.raw(plainRecord(handshake, client.helloMessage().subarray(0, 50)));
@@ -73,7 +78,7 @@ describe("TLS records", () => {
   });
 
   describe("ChangeCipherSpec", () => {
-    const good = plainRecord(change_cipher_spec, u8(1));
+    const good = plainRecord(changeCipherSpec, u8(1));
 
     it("before the first hello: unexpected_message", () => {
       const client = new ScriptedClient();
@@ -84,10 +89,10 @@ describe("TLS records", () => {
     it("with other content: unexpected_message", () => {
       for (const content of [u8(2), u8(0), Buffer.of(1, 1), Buffer.alloc(0)]) {
         const client = new ScriptedClient().run({}, "certificate");
-        client.raw(plainRecord(change_cipher_spec, content));
+        client.raw(plainRecord(changeCipherSpec, content));
         refusedWith(client, "unexpected_message");
         const server = new ScriptedServer();
-        server.raw(plainRecord(change_cipher_spec, content));
+        server.raw(plainRecord(changeCipherSpec, content));
         refusedWith(server, "unexpected_message");
       }
     });
@@ -109,7 +114,7 @@ describe("TLS records", () => {
 
     it("under protection: unexpected_message", () => {
       const client = new ScriptedClient().run({}, "certificate");
-      client.sendRecord(change_cipher_spec, u8(1));
+      client.sendRecord(changeCipherSpec, u8(1));
       refusedWith(client, "unexpected_message");
     });
   });
@@ -148,7 +153,7 @@ describe("TLS records", () => {
       for (const suite of SUITES) {
         const secret = Buffer.alloc(suite.hashBytes, 3);
         const record = Buffer.concat(
-          new TrafficKey(suite, secret).seal(application_data, Buffer.from("a message")),
+          new TrafficKey(suite, secret).seal(applicationData, Buffer.from("a message")),
         );
         for (let bit = 0; bit < record.length * 8; bit += 1) {
           const altered = Buffer.from(record);
@@ -161,7 +166,7 @@ describe("TLS records", () => {
       }
       for (const at of [5, 9, -1, 1, 2]) {
         const client = new ScriptedClient().run();
-        const record = client.record(application_data, Buffer.from("a message"));
+        const record = client.record(applicationData, Buffer.from("a message"));
         record[at < 0 ? record.length + at : at]! ^= 4;
         client.raw(record);
         refusedWith(client, "bad_record_mac");
@@ -171,38 +176,38 @@ describe("TLS records", () => {
 
     it("a record that comes twice, or is left out, or is cut to its tag: bad_record_mac", () => {
       const twice = new ScriptedClient().run();
-      const record = twice.record(application_data, Buffer.from("once"));
+      const record = twice.record(applicationData, Buffer.from("once"));
       twice.raw(record);
       assert.equal(twice.target.data.toString(), "once");
       twice.raw(record);
       refusedWith(twice, "bad_record_mac");
       const skipped = new ScriptedClient().run();
-      skipped.record(application_data, Buffer.from("lost"));
-      skipped.sendRecord(application_data, Buffer.from("found"));
+      skipped.record(applicationData, Buffer.from("lost"));
+      skipped.sendRecord(applicationData, Buffer.from("found"));
       refusedWith(skipped, "bad_record_mac");
       for (const length of [0, 1, 15, 16]) {
         const cut = new ScriptedClient().run();
-        cut.raw(plainRecord(application_data, Buffer.alloc(length)));
+        cut.raw(plainRecord(applicationData, Buffer.alloc(length)));
         refusedWith(cut, "bad_record_mac");
       }
     });
 
     it("a record of more than 2^14 + 256 bytes, as soon as its head is there: record_overflow", () => {
       for (const puppet of puppets()) {
-        puppet.raw(Buffer.of(application_data, 3, 3, 0x41, 1));
+        puppet.raw(Buffer.of(applicationData, 3, 3, 0x41, 1));
         refusedWith(puppet, "record_overflow");
       }
     });
 
     it("takes 2^14 bytes, padding within 2^14 + 1 with the type, and no byte more: record_overflow", () => {
       const full = new ScriptedClient().run();
-      full.sendRecord(application_data, Buffer.alloc(MAX_PLAINTEXT, 1), 0);
-      full.sendRecord(application_data, Buffer.alloc(100, 1), MAX_PLAINTEXT - 100);
+      full.sendRecord(applicationData, Buffer.alloc(MAX_PLAINTEXT, 1), 0);
+      full.sendRecord(applicationData, Buffer.alloc(100, 1), MAX_PLAINTEXT - 100);
       assert.equal(full.target.data.length, MAX_PLAINTEXT + 100);
-      full.sendRecord(application_data, Buffer.alloc(100, 1), MAX_PLAINTEXT - 99);
+      full.sendRecord(applicationData, Buffer.alloc(100, 1), MAX_PLAINTEXT - 99);
       refusedWith(full, "record_overflow");
       const over = new ScriptedServer().run();
-      over.sendRecord(application_data, Buffer.alloc(MAX_PLAINTEXT + 1, 1), 0);
+      over.sendRecord(applicationData, Buffer.alloc(MAX_PLAINTEXT + 1, 1), 0);
       refusedWith(over, "record_overflow");
     });
 
@@ -244,23 +249,23 @@ describe("TLS records", () => {
       const client = new ScriptedClient().run();
       for (let round = 0; round < 3; round += 1) {
         for (let count = 0; count < LIMITS.tls.idleMessages; count += 1)
-          client.sendRecord(application_data, Buffer.alloc(0), count);
-        client.sendRecord(application_data, Buffer.alloc(enough));
+          client.sendRecord(applicationData, Buffer.alloc(0), count);
+        client.sendRecord(applicationData, Buffer.alloc(enough));
       }
       assert.equal(client.target.data.length, 3 * enough);
       for (let count = 0; count <= LIMITS.tls.idleMessages; count += 1)
-        client.sendRecord(application_data, Buffer.alloc(0));
+        client.sendRecord(applicationData, Buffer.alloc(0));
       refusedWith(client, "unexpected_message");
     });
 
     it("a key used for too many records: unexpected_message", () => {
       const client = new ScriptedClient().run();
-      client.sendRecord(application_data, Buffer.from("x"));
+      client.sendRecord(applicationData, Buffer.from("x"));
       const records = Object.getOwnPropertyDescriptor(TrafficKey.prototype, "records")!;
       // Nobody waits for 24 million records: the count is said to be there.
       Object.defineProperty(TrafficKey.prototype, "records", { get: () => LIMITS.tls.recordsPerReadKey });
       try {
-        client.target.connection.receive(client.record(application_data, Buffer.from("x")));
+        client.target.connection.receive(client.record(applicationData, Buffer.from("x")));
       } finally {
         Object.defineProperty(TrafficKey.prototype, "records", records);
       }
@@ -302,7 +307,7 @@ describe("TLS records", () => {
     const suite = SUITES[0]!;
     const key = new TrafficKey(suite, Buffer.alloc(32, 3));
     const sealed = Array.from({ length: 300 }, () =>
-      Buffer.concat(key.seal(application_data, Buffer.alloc(20))).toString("hex"),
+      Buffer.concat(key.seal(applicationData, Buffer.alloc(20))).toString("hex"),
     );
     assert.equal(new Set(sealed).size, 300);
     assert.equal(key.records, 300);
