@@ -68,7 +68,7 @@ describe("Workbench: accessibility", () => {
       await dialog("Group settings");
       await menu("svc-group-header", "Group connections");
       await dialog("Group connections");
-      for (const item of ["Access tokens", "Health", "Keyboard"]) {
+      for (const item of ["Access tokens", "Health", "Notifications", "Keyboard"]) {
         await menu("svc-settings-menu", item);
         await dialog(item);
       }
@@ -103,24 +103,38 @@ describe("Workbench: accessibility", () => {
       const none = (what: string) => checkTargets(page, what);
       const side = (name: string) =>
         page.locator(width < 700 ? ".bottom-tab" : ".tab", { hasText: name }).click();
+      const dialog = async (what: string) => {
+        await page.locator("dialog[open]").waitFor();
+        await page.locator("dialog[open] .skeleton").waitFor({ state: "detached" });
+        await none(what);
+        await page.keyboard.press("Escape");
+        await page.locator("dialog[open]").waitFor({ state: "detached" });
+      };
       const menu = async (owner: string, item: string) => {
         await page.locator(`${owner} button[aria-haspopup=menu]`).first().click();
         await page.locator(".menu").waitFor();
         await none(`the menu with ${item}`);
         await page.locator(".menu-item", { hasText: item }).click();
-        await page.locator("dialog[open]").waitFor();
-        await page.locator("dialog[open] .skeleton").waitFor({ state: "detached" });
-        await none(item);
-        await page.keyboard.press("Escape");
-        await page.locator("dialog[open]").waitFor({ state: "detached" });
+        await dialog(item);
       };
       await side("Groups");
       await none("the Groups");
-      await menu("svc-settings-menu", "Access tokens");
+      for (const item of ["Access tokens", "Health", "Notifications", "Keyboard"])
+        await menu("svc-settings-menu", item);
+      await page.locator('svc-groups [aria-label="New Group"]').click();
+      await dialog("New Group");
+      await page.keyboard.press("Control+k");
+      await dialog("the palette");
       await openGroup(page, "api-server");
       await page.locator("svc-message .state").last().waitFor();
       await none("the feed");
       await menu("svc-group-header", "Group settings");
+      await menu("svc-group-header", "Group connections");
+      await page.locator("svc-message .markdown").last().tap();
+      await page.locator("svc-message button[aria-haspopup=menu]").last().tap();
+      await page.locator(".menu").waitFor();
+      await none("the menu of a message");
+      await page.keyboard.press("Escape");
       await page.locator(".compose-text").fill("@re");
       await page.locator(".completion-item").first().waitFor();
       await none("the completion");
@@ -132,7 +146,18 @@ describe("Workbench: accessibility", () => {
       await page.keyboard.press("Escape");
       await side("Actors");
       await none("the Actors");
-      await menu(".actor-row", "Edit");
+      for (const item of ["Edit", "Connect an agent", "Remove"]) await menu(".actor-row", item);
+      await page.locator("svc-actors .column-head .icon-button").click();
+      await dialog("Add an Actor");
+      const signIn = await setting.window({
+        width,
+        height: 740,
+        touch: true,
+        path: await setting.origin(),
+        expected: /status of 401/,
+      });
+      await signIn.page.locator(".sign-in").waitFor();
+      await checkTargets(signIn.page, "signing in");
     });
   }
 

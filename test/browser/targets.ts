@@ -4,7 +4,8 @@ import type { Page } from "playwright-core";
 
 /**
  * In the page: what a finger can't hit, with its size. The pseudo-element of a small control is
- * part of it. A terminal is hit anywhere: its own text field can't be seen. As text: what the test's compiler adds to functions with a name isn't known there.
+ * part of it. A terminal is hit anywhere, and its own text field can't be seen. As text: what the
+ * test's compiler adds to functions with a name isn't known there.
  */
 const SMALL_TARGETS = `(() => {
   const top = document.querySelector(".menu") ?? document.querySelector("dialog[open]") ?? document;

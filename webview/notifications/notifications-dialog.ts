@@ -89,7 +89,7 @@ class NotificationsDialog extends DialogView {
           onChange: (on) => void this.#push(on),
         })}
         <p class="hint">Web Push goes through the browser’s own push service. It carries the names of the Group and the Actor, encrypted, and no text of a message.</p>
-        <fieldset class="choices">
+        <fieldset class="choices few">
           <legend>Tell me when</legend>
           ${NOTIFICATION_KINDS.map((kind) =>
             checkbox({
