@@ -21,6 +21,8 @@ const API: readonly (readonly [method: string, path: string, who: Who])[] = [
   ["POST", "/v1/device/disable", "device"],
   ["GET", "/v1/connect/instances", "device"],
   ["POST", "/v1/connect/instances", "device"],
+  ["GET", "/v1/connect/groups", "device"],
+  ["POST", "/v1/connect/groups", "device"],
 ];
 const PAGES: readonly (readonly [path: string, who: Who])[] = [
   ["/login", "anybody"],
@@ -31,6 +33,9 @@ const PAGES: readonly (readonly [path: string, who: Who])[] = [
   ["/device", "member"],
   ["/devices/retire", "member"],
   ["/security", "member"],
+  ["/connect", "member"],
+  ["/connect/select", "member"],
+  ["/connect/:id/disconnect", "member"],
 ];
 const FORMS: readonly (readonly [path: string, who: Who])[] = [
   ["/join", "anybody"],
@@ -49,8 +54,22 @@ const FORMS: readonly (readonly [path: string, who: Who])[] = [
   ["/security/invitations", "member"],
   ["/security/issuer", "member"],
   ["/security/issuer/remove", "member"],
+  ["/connect/select", "member"],
+  ["/connect/invitations/:id/cancel", "member"],
+  ["/connect/invitations/:id/reject", "member"],
+  ["/connect/:id/disconnect", "member"],
+  ["/connect/:id/revoke", "member"],
 ];
-const TABLES = ["members", "devices", "connect_instances", "sessions", "passkeys", "invitations"] as const;
+const TABLES = [
+  "members",
+  "devices",
+  "connect_instances",
+  "sessions",
+  "passkeys",
+  "invitations",
+  "group_invitations",
+  "group_connections",
+] as const;
 
 for (const kind of KINDS) {
   describe(`hostile requests, ${kind}`, () => {

@@ -42,7 +42,7 @@ describe("Workbench: questions of agents", () => {
     assert.equal(await feed.locator("pre").textContent(), shown);
     assert.equal(await page.locator("b[onclick]").count(), 0);
     assert.deepEqual(await violations(page), []);
-    await row.locator("vscode-button", { hasText: "Allow once" }).click();
+    await row.locator("vscode-button:not([disabled])", { hasText: "Allow once" }).click();
     await row.waitFor({ state: "detached" });
     await feed.waitFor({ state: "detached" });
     await page.locator(".system", { hasText: "You allowed ann to use Bash once" }).waitFor();
@@ -67,7 +67,7 @@ describe("Workbench: questions of agents", () => {
     await inRow(other).waitFor();
     const feed = inFeed(page);
     assert.deepEqual(await violations(page), []);
-    await feed.locator("vscode-button", { hasText: "Deny" }).click();
+    await feed.locator("vscode-button:not([disabled])", { hasText: "Deny" }).click();
     for (const one of [page, other]) await inFeed(one).waitFor({ state: "detached" });
     await other.locator(".system", { hasText: "You refused ann the use of Bash" }).waitFor();
     assert.deepEqual(await decisions(), ["allow", "deny"]);

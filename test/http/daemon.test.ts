@@ -38,6 +38,7 @@ const EXHIBIT_PATHS: ReadonlySet<string> = new Set([
   `${API_PREFIX}/groups/{group_id}/ledger/tail`,
   `${API_PREFIX}/groups/{group_id}/ledger/window`,
   `${API_PREFIX}/groups/{group_id}/ledger/search`,
+  `${API_PREFIX}/groups/{group_id}/ledger/thread`,
   `${API_PREFIX}/groups/{group_id}/ledger/stream`,
   `${API_PREFIX}/groups/{group_id}/blobs/{sha256}`,
   `${API_PREFIX}/web-access`,

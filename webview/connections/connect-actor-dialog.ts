@@ -54,7 +54,7 @@ class ConnectActorDialog extends DialogView {
     super.connectedCallback();
     const { id, runtime } = this.actor;
     const client = agentClient(id) ?? AGENT_CLIENTS.find((one) => one.runtime === runtime);
-    this.kind = client?.id ?? "claude";
+    this.kind = this.#folder === undefined ? ANY : (client?.id ?? "claude");
     void this.act(() => this.#read());
   }
 
@@ -63,6 +63,11 @@ class ConnectActorDialog extends DialogView {
     this.config = JSON.stringify(config, null, 2);
     this.home = config.mcpServers.svc.env["SVC_HOME"] ?? null;
     this.tokenFile ??= config.mcpServers.svc.env["SVC_ACTOR_FILE"] ?? null;
+  }
+
+  /** The project's folder: `svc mcp --as` finds the Group by it. */
+  get #folder(): string | undefined {
+    return this.conversation.group.group?.scopes[0]?.path;
   }
 
   get #address() {
@@ -133,9 +138,11 @@ class ConnectActorDialog extends DialogView {
             : html`<h3>Token file</h3>
                 ${this.#line(this.tokenFile, "Copy the path")}`
         }`;
-    const folder = this.conversation.group.group?.scopes[0]?.path;
+    const folder = this.#folder;
+    if (folder === undefined)
+      return html`<p>First attach a project’s folder to this Group, with <code>svc attach</code> in that folder: the agent finds the Group by it. Or choose Any MCP client.</p>`;
     const steps = agentSteps(client, { actorId: this.actor.id, home });
-    const where = folder === undefined ? html`the project’s folder` : html`<code>${folder}</code>`;
+    const where = html`<code>${folder}</code>`;
     return html`${
       steps.command === null
         ? html`<p>In ${where}, add this to <code>${steps.file}</code>:</p>`
