@@ -5,6 +5,7 @@
 import assert from "node:assert/strict";
 import { rmSync } from "node:fs";
 import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+import type { DaemonClient } from "../../client/client.ts";
 import { DaemonProcess } from "../support/daemon-process.ts";
 
 const ARGUMENTS = [
@@ -52,6 +53,8 @@ export class Setting {
   readonly browser: Browser;
   readonly #windows: Window[] = [];
 
+  #owner: { pid: number; client: DaemonClient } | null = null;
+
   private constructor(daemon: DaemonProcess, browser: Browser) {
     this.daemon = daemon;
     this.browser = browser;
@@ -72,8 +75,11 @@ export class Setting {
     return new Setting(daemon, browser);
   }
 
-  get owner() {
-    return this.daemon.client();
+  /** One client for each life of the daemon: it keeps its connection. */
+  get owner(): DaemonClient {
+    const { pid } = this.daemon;
+    if (this.#owner?.pid !== pid) this.#owner = { pid, client: this.daemon.client() };
+    return this.#owner.client;
   }
 
   async origin(): Promise<string> {

@@ -56,6 +56,8 @@ export class TerminalScreen {
   #mayType = false;
   /** The cursor is kept in view: a viewer may have less room than the writer. */
   #follows = true;
+  /** Where the last scroll of our own led to. */
+  #followedTo = 0;
 
   constructor(element: HTMLElement, label: string, events: ScreenEvents) {
     this.#events = events;
@@ -106,6 +108,8 @@ export class TerminalScreen {
     element.addEventListener("paste", () => this.#ignore(), { capture: true });
     this.#terminal.onRender(() => this.#follow());
     element.addEventListener("scroll", () => {
+      // Our own, which is told late: the next lines may be there already.
+      if (this.#follows && element.scrollTop === this.#followedTo) return;
       this.#follows = this.#hidden() === 0;
     });
     this.#themes = new MutationObserver(() => {
@@ -215,7 +219,9 @@ export class TerminalScreen {
 
   #follow(): void {
     const by = this.#follows ? this.#hidden() : 0;
-    if (by !== 0) this.#element.scrollTop += by;
+    if (by === 0) return;
+    this.#element.scrollTop += by;
+    this.#followedTo = this.#element.scrollTop;
   }
 
   #measure(): void {
