@@ -82,7 +82,9 @@ describe("Workbench: finding", () => {
     await setting.owner.result("send", { group_id: groupId, text: "now this one", to: ["lead"] });
     await sorted("beta", "alpha", "gamma");
     await openGroup(page, "beta");
-    await page.locator(".compose-text").fill("");
+    const text = page.locator(".compose-text");
+    await until("the draft is back", async () => (await text.inputValue()) === "unsent");
+    await text.fill("");
     await openGroup(page, "alpha");
     await mark.waitFor({ state: "detached" });
   });

@@ -1,48 +1,41 @@
 /** `<svc-workbench>`: the columns, the keys, and which Group is open. */
 import { html, nothing } from "lit";
 import { createRef, ref } from "lit/directives/ref.js";
-import { repeat } from "lit/directives/repeat.js";
 import "../../actors/actors-panel.ts";
 import "../../feed/attachment.ts";
-import "../../composer/composer.ts";
-import "../../feed/feed.ts";
-import "../../groups/group-header.ts";
 import "../../groups/groups-column.ts";
 import "../../connections/joined-banner.ts";
 import "../../controls/menu.ts";
 import "../../feed/message.ts";
 import "./offline-banner.ts";
-import "../../questions/question.ts";
-import "../../feed/search.ts";
-import "../../feed/thread.ts";
 import "./settings-menu.ts";
 import "./splitter.ts";
 import "../../terminals/terminals.ts";
 import "../../controls/time.ts";
 import { type Address, NOWHERE } from "../../../shared/address.ts";
-import type { ActorOperation } from "../../actors/actors-panel.ts";
 import { isMissing, startProblem } from "../../actors/start-problem.ts";
 import type { ComposerElement } from "../../composer/composer.ts";
 import { DraftMarks } from "../../composer/draft-marks.ts";
 import { AccountLink } from "../../connections/account-link.ts";
 import { announce } from "../../controls/announce.ts";
-import { failure } from "../../controls/controls.ts";
 import { copy } from "../../controls/copy.ts";
 import { Polling } from "../../controls/polling.ts";
 import { chooseScreenReader, recallScreenReader } from "../../controls/screen-reader.ts";
 import { follow, View } from "../../controls/view.ts";
 import { Conversation } from "../../feed/conversation.ts";
 import type { FeedElement } from "../../feed/feed.ts";
-import type { MessageAction, MessageElement } from "../../feed/message.ts";
-import { type GroupOrder, GroupsStore, readOrder } from "../../groups/group-list.ts";
+import type { MessageElement } from "../../feed/message.ts";
+import { GroupsStore, readOrder } from "../../groups/group-list.ts";
 import type { Host, Viewer } from "../../hosts/host.ts";
 import type { Notifications } from "../../notifications/notifications.ts";
-import { type Action, actOnMessage, type GroupState, operateActor, setGroupState } from "./actions.ts";
+import { type Action, actOnMessage, operateActor, setGroupState } from "./actions.ts";
 import type { ThemeChoice } from "./appearance.ts";
 import { actorsColumn, groupsColumn } from "./columns.ts";
+import { conversationColumn } from "./conversation-column.ts";
 import { openDialog } from "./dialogs.ts";
 import { takeDrops } from "./drops.ts";
 import { bottomBar, rail, sideTabs, welcome } from "./frame.ts";
+import { hearing } from "./heard.ts";
 import { handleKey } from "./keys.ts";
 import { Layout, type Side } from "./layout.ts";
 import { Navigation } from "./navigation.ts";
@@ -52,39 +45,6 @@ import { addText, isRewriting, type Rewriting, rewrite } from "./writing.ts";
 const LOOK_EVERY_MS = 3000;
 /** How often a visible window checks who joined the account. */
 const ACCOUNT_EVERY_MS = 15_000;
-
-/** Events of the elements and dialogs below, each with its data. */
-interface Heard {
-  "open-group": string;
-  "group-deleted": string;
-  "group-reset": string;
-  "dialog-closed": undefined;
-  "group-state": GroupState;
-  "open-dialog": { name: string };
-  "write-to": string;
-  "actor-operation": ActorOperation;
-  "open-terminal": string;
-  "question-answering": Promise<void>;
-  "message-action": MessageAction;
-  suggest: string;
-  "add-text": string;
-  sent: undefined;
-  found: string;
-  searched: string;
-  "copy-link": Partial<Address>;
-  "close-terminal": string;
-  moved: undefined;
-  search: undefined;
-  "go-to": Partial<Address>;
-  /** Whether system events are shown. */
-  "choose-events": boolean;
-  "sort-groups": GroupOrder;
-  "close-search": undefined;
-  "close-thread": undefined;
-  staleness: boolean;
-  "choose-screen-reader": boolean;
-  "open-address": Address;
-}
 
 class WorkbenchElement extends View {
   static override readonly properties = {
@@ -222,8 +182,7 @@ class WorkbenchElement extends View {
   }
 
   #hear(signal: AbortSignal): void {
-    const on = <Name extends keyof Heard>(name: Name, run: (detail: Heard[Name]) => void): void =>
-      this.addEventListener(name, (event) => run((event as CustomEvent<Heard[Name]>).detail), { signal });
+    const on = hearing(this, signal);
     on("open-group", (groupId) => {
       this.#expected = groupId;
       this.#navigation.go({ groupId });
@@ -490,58 +449,18 @@ class WorkbenchElement extends View {
   }
 
   #conversation(conversation: Conversation) {
-    return html`<svc-group-header
-        .conversation=${conversation}
-        .groups=${this.#groups}
-        ?administrator=${this.#administrator}
-        ?searching=${this.searching}
-      ></svc-group-header>
-      ${failure(this.problem)}
-      <div class="stage">
-        <svc-feed
-          ${ref(this.#feed)}
-          .conversation=${conversation}
-          .host=${this.host}
-          ?administrator=${this.#administrator}
-          ?mayWrite=${true}
-        ></svc-feed>
-        ${
-          this.searching
-            ? html`<svc-search
-                .conversation=${conversation}
-                .host=${this.host}
-                .given=${this.#navigation.address.search ?? ""}
-              ></svc-search>`
-            : this.thread !== null
-              ? html`<svc-thread
-                  .conversation=${conversation}
-                  .host=${this.host}
-                  .eventId=${this.thread}
-                ></svc-thread>`
-              : nothing
-        }
-      </div>
-      ${this.#questions(conversation)}
-      <svc-composer
-        ${ref(this.#composer)}
-        .conversation=${conversation}
-        .groups=${this.#groups}
-        ?administrator=${this.#administrator}
-        ?dragging=${this.dragging}
-      ></svc-composer>`;
-  }
-
-  /** What agents ask, below the feed: the Actors' column may be hidden. */
-  #questions({ questions, group }: Conversation) {
-    if (questions.list.length === 0) return nothing;
-    return html`<div class="questions" role="region" aria-label="Questions">
-      ${repeat(
-        questions.list,
-        ({ question_id: id }) => id,
-        (question) =>
-          html`<svc-question .question=${question} .questions=${questions} .actor=${group.name(question.actor_id)}></svc-question>`,
-      )}
-    </div>`;
+    return conversationColumn({
+      conversation,
+      host: this.host,
+      groups: this.#groups,
+      administrator: this.#administrator,
+      problem: this.problem,
+      search: this.searching ? (this.#navigation.address.search ?? "") : null,
+      thread: this.thread,
+      dragging: this.dragging,
+      feed: this.#feed,
+      composer: this.#composer,
+    });
   }
 
   get #hasTerminals(): boolean {

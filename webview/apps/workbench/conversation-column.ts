@@ -1,0 +1,82 @@
+/** The open conversation: header, feed with what lies over it, questions and composer. */
+import { html, nothing, type TemplateResult } from "lit";
+import { type Ref, ref } from "lit/directives/ref.js";
+import { repeat } from "lit/directives/repeat.js";
+import "../../composer/composer.ts";
+import "../../feed/feed.ts";
+import "../../feed/search.ts";
+import "../../feed/thread.ts";
+import "../../groups/group-header.ts";
+import "../../questions/question.ts";
+import type { ComposerElement } from "../../composer/composer.ts";
+import { failure } from "../../controls/controls.ts";
+import type { Conversation } from "../../feed/conversation.ts";
+import type { FeedElement } from "../../feed/feed.ts";
+import type { GroupsStore } from "../../groups/group-list.ts";
+import type { Host } from "../../hosts/host.ts";
+
+interface ConversationColumn {
+  conversation: Conversation;
+  host: Host;
+  groups: GroupsStore;
+  administrator: boolean;
+  problem: string | null;
+  /** What the open search looks for; null if it isn't open. */
+  search: string | null;
+  /** A message of the thread that is shown. */
+  thread: string | null;
+  /** Files are held over the page. */
+  dragging: boolean;
+  feed: Ref<FeedElement>;
+  composer: Ref<ComposerElement>;
+}
+
+export function conversationColumn(column: ConversationColumn): TemplateResult {
+  const { conversation, host, groups, administrator, problem, search, dragging, feed, composer } = column;
+  return html`<svc-group-header
+      .conversation=${conversation}
+      .groups=${groups}
+      ?administrator=${administrator}
+      ?searching=${search !== null}
+    ></svc-group-header>
+    ${failure(problem)}
+    <div class="stage">
+      <svc-feed
+        ${ref(feed)}
+        .conversation=${conversation}
+        .host=${host}
+        ?administrator=${administrator}
+        ?mayWrite=${true}
+      ></svc-feed>
+      ${over(column)}
+    </div>
+    ${questionsOf(conversation)}
+    <svc-composer
+      ${ref(composer)}
+      .conversation=${conversation}
+      .groups=${groups}
+      ?administrator=${administrator}
+      ?dragging=${dragging}
+    ></svc-composer>`;
+}
+
+/** The search or the thread, over the feed. */
+function over({ conversation, host, search, thread }: ConversationColumn) {
+  if (search !== null)
+    return html`<svc-search .conversation=${conversation} .host=${host} .given=${search}></svc-search>`;
+  if (thread === null) return nothing;
+  return html`<svc-thread .conversation=${conversation} .host=${host} .eventId=${thread}></svc-thread>`;
+}
+
+/** What agents ask, below the feed: the Actors' column may be hidden. */
+function questionsOf({ questions, group }: Conversation) {
+  if (questions.list.length === 0) return nothing;
+  return html`<div class="questions" role="region" aria-label="Questions">
+    ${repeat(
+      questions.list,
+      ({ question_id: id }) => id,
+      (question) =>
+        html`<svc-question .question=${question} .questions=${questions} .actor=${group.name(question.actor_id)}></svc-question>`,
+    )}
+  </div>`;
+}
