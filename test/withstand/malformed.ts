@@ -70,6 +70,7 @@ const NESTED = 70;
 const RAW = "@raw@";
 
 interface Definition {
+  check?: string;
   type: string;
   format?: string;
   shape?: Record<string, z.ZodType>;
@@ -132,8 +133,7 @@ function oddValues(schema: z.ZodType, right: unknown, path: Path, collect: Colle
       if (limit !== undefined) add("as long as it may be", "x".repeat(limit));
       const known = String(right);
       add("the form of another", known.replaceAll(/[0-9a-f]/g, "0"));
-      const hasForm = defs.some(({ check }) => check === "string_format");
-      for (const text of hasForm ? PROTOTYPE_NAMES : [...PROTOTYPE_NAMES, ...ODD_TEXTS])
+      for (const text of isForm(definition) ? PROTOTYPE_NAMES : [...PROTOTYPE_NAMES, ...ODD_TEXTS])
         add(JSON.stringify(text), text);
       break;
     }
@@ -168,6 +168,7 @@ function oddValues(schema: z.ZodType, right: unknown, path: Path, collect: Colle
         oddValues(member, (right as Record<string, unknown>)[name], [...path, name], collect);
       break;
     case "literal":
+    case "union":
       break;
     default:
       throw new Error(`${path.join(".")} has a schema that isn't known here: ${definition.type}`);
@@ -224,6 +225,8 @@ function walk(schema: z.ZodType, right: unknown, path: Path, collect: Collect): 
       break;
     }
     case "boolean":
+    // What fits none of its members is tried; each member of the wire has vectors of its own.
+    case "union":
       break;
     default:
       throw new Error(`${path.join(".")} has a schema that isn't known here: ${definition.type}`);
@@ -263,10 +266,15 @@ function wrongTypes(type: string, isNullable: boolean, add: Add): void {
   add("a member twice", RAW, `{"a":"${MARK}","a":"${MARK}"}`);
 }
 
+/** A text of one form, such as a UUID. */
+function isForm({ check, checks }: Definition): boolean {
+  return [check, ...(checks ?? []).map(({ _zod }) => _zod.def.check)].includes("string_format");
+}
+
 function wrongTexts(definition: Definition, right: string, add: Add): void {
   const checks = (definition.checks ?? []).map(({ _zod }) => _zod.def);
   const limit = checks.find(({ check }) => check === "max_length")?.maximum;
-  const hasForm = checks.some(({ check }) => check === "string_format");
+  const hasForm = isForm(definition);
   add("half of a surrogate pair", RAW, `"${MARK}\\ud800"`);
   add("a half of a pair at the wrong side", RAW, `"\\udc00${MARK}"`);
   add("an unfinished escape", RAW, `"${MARK}\\u00"`);

@@ -1,6 +1,7 @@
 /** Arguments of every operation that the daemon takes, to be made malformed. */
 import assert from "node:assert/strict";
 import type { OperationContract } from "../../shared/operations/contract.ts";
+import { authorization, operations } from "../wire/sample.ts";
 
 /** What there is in the Home. */
 export interface There {
@@ -57,6 +58,16 @@ export function rightArguments(there: There): (contract: OperationContract) => R
     set: { A: "b" },
     enabled: true,
     allow_tools: true,
+    answerable: true,
+    question_id: "0b7e6a52-5d4c-4c6e-9a51-d0c5b1f1a003",
+    decision: "deny",
+    answers: [["yes"]],
+    message: "message",
+    device_ids: ["device"],
+    envelope: {
+      proof: { ...authorization("external"), signature: `${"A".repeat(86)}==` },
+      operation: operations("external").catalog,
+    },
     prompts: false,
     new_conversation: false,
     unset: ["B"],
@@ -144,6 +155,8 @@ export function rightArguments(there: There): (contract: OperationContract) => R
   const special: Record<string, Record<string, unknown>> = {
     actor_add: { actor_id: "another" },
     ledger_window: { before: 1, after: 1 },
+    connect_group_select: { invitation: "0b7e6a52-5d4c-4c6e-9a51-d0c5b1f1a004" },
+    push_subscribe: { kinds: ["waiting"] },
     exhibit_set: { exhibit: { host: "127.0.0.1", port: 0, groups: [groupId] } },
   };
   return (contract) => {
