@@ -32,10 +32,15 @@ describe("Workbench: finding", () => {
       await page.keyboard.press("ControlOrMeta+k");
       await field.fill(typed);
     };
+    // A search for messages that isn't over delays nobody.
+    let searches = 0;
+    await page.route(/\/ledger\/search/u, () => void (searches += 1));
     await open("bet");
     await offered.filter({ hasText: "beta" }).waitFor();
+    await until("messages are being searched", () => searches > 0);
     await page.keyboard.press("Enter");
     await page.locator(".group-title", { hasText: "beta" }).waitFor();
+    await page.unroute(/\/ledger\/search/u);
     await open("zebra");
     await until("both are found", async () => (await offered.count()) === 2);
     assert.deepEqual(await violations(page), []);

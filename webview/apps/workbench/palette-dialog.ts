@@ -51,6 +51,7 @@ class PaletteDialog extends DialogView {
     query: { state: true },
     chosen: { state: true },
     found: { state: true },
+    looking: { state: true },
   };
   declare groups: GroupsStore;
   declare host: Host;
@@ -62,6 +63,8 @@ class PaletteDialog extends DialogView {
   declare query: string;
   declare chosen: number;
   declare found: readonly Found[];
+  /** Messages are being searched. What is listed already can be chosen meanwhile. */
+  declare looking: boolean;
   #timer: ReturnType<typeof setTimeout> | null = null;
   #searching: AbortController | null = null;
   #offered: readonly Entry[] = [];
@@ -71,6 +74,7 @@ class PaletteDialog extends DialogView {
     this.query = "";
     this.chosen = 0;
     this.found = [];
+    this.looking = false;
   }
 
   override disconnectedCallback(): void {
@@ -108,7 +112,7 @@ class PaletteDialog extends DialogView {
       <div id="palette" class="palette" role="listbox" aria-label="What there is">
         ${this.#offered.map((entry, place) => this.#row(entry, place, place === at))}
       </div>
-      ${this.#offered.length === 0 ? html`<p class="hint" role="status">${this.busy ? "Searching…" : "Nothing found."}</p>` : nothing}`;
+      ${this.#offered.length === 0 ? html`<p class="hint" role="status">${this.looking ? "Searching…" : "Nothing found."}</p>` : nothing}`;
   }
 
   #row(entry: Entry, at: number, chosen: boolean) {
@@ -242,7 +246,7 @@ class PaletteDialog extends DialogView {
     this.chosen = 0;
     this.found = [];
     this.#searching?.abort();
-    this.busy = false;
+    this.looking = false;
     if (this.#timer !== null) clearTimeout(this.#timer);
     if (this.query.trim().length < SEARCH_CHARACTERS) return;
     this.#timer = setTimeout(() => void this.#search(), SEARCH_AFTER_MS);
@@ -259,11 +263,11 @@ class PaletteDialog extends DialogView {
   async #search(): Promise<void> {
     const searching = new AbortController();
     this.#searching = searching;
-    this.busy = true;
+    this.looking = true;
     await searchGroups(this.host, this.groups.list, this.query.trim(), searching.signal, (found) => {
       this.found = found;
     });
-    if (!searching.signal.aborted) this.busy = false;
+    if (!searching.signal.aborted) this.looking = false;
   }
 }
 
