@@ -330,8 +330,8 @@ describe("two daemons of two accounts", function () {
     const { source_event: sourceEvent } = await one.send(two, "late", "Is anybody there?");
     await until("the refusal at the other side", () => {
       const waiting = join(one.daemon.home, "state/connect/outbox", two.instance_id);
-      const records = readdirSync(waiting, { withFileTypes: true }).filter((entry) => entry.isFile());
-      const texts = records.map(({ name }) => readFileSync(join(waiting, name), "utf8"));
+      const records = readdirSync(waiting).filter((name) => name.endsWith(".json"));
+      const texts = records.map((name) => readFileSync(join(waiting, name), "utf8"));
       return texts.some((text) => /"last_error":.*active connection/u.test(text));
     });
     assert.equal((await one.delivery(sourceEvent.id))?.state, "queued");
