@@ -6,15 +6,15 @@
 import type { DaemonClient, Envelope } from "../client/client.ts";
 import { closest } from "../shared/closest.ts";
 import { Refusal } from "../shared/errors.ts";
+import { ID_PATTERNS } from "../shared/id-patterns.ts";
 import { LIMITS } from "../shared/limits.ts";
 import type { DirectRelation } from "../shared/operations/direct.ts";
 import type { ResultOf } from "../shared/operations/registry.ts";
 import { oneLine } from "./output.ts";
 import { UsageError } from "./usage-error.ts";
 
-const GROUP_ID = /^g_[0-9a-f]{12}$/;
 /** Fewer digits of an event's id are treated as a mistake. */
-const EVENT_PREFIX = /^[0-9a-f]{4,31}$/;
+const EVENT_PREFIX = /^[0-9a-f]{4,32}$/;
 /** Entries of a list in an error. */
 const SHOWN = 5;
 
@@ -43,7 +43,7 @@ function fold(title: string): string {
  * ambiguous title, or the Refusal `group_not_found`.
  */
 export async function groupNamed(client: DaemonClient, typed: string): Promise<string> {
-  if (GROUP_ID.test(typed) || client.actsAsActor) return typed;
+  if (ID_PATTERNS.group.test(typed) || client.actsAsActor) return typed;
   const { groups } = await client.result("group_list", {});
   const found = groups.filter(({ title }) => fold(title) === fold(typed));
   const [only] = found;
@@ -65,12 +65,16 @@ export async function groupNamed(client: DaemonClient, typed: string): Promise<s
 }
 
 /**
- * The event whose id begins with `typed`. Throws a UsageError if several do, or the Refusal
- * `event_not_found` if none does.
+ * The event whose id begins with `typed`. Throws a UsageError if several do or it can't be a part of
+ * an id, or the Refusal `event_not_found` if none does.
  */
 export async function eventNamed(client: DaemonClient, groupId: string, typed: string): Promise<string> {
   const prefix = typed.toLowerCase();
-  if (!EVENT_PREFIX.test(prefix)) return typed;
+  if (!EVENT_PREFIX.test(prefix))
+    throw new UsageError(
+      `'${oneLine(typed)}' isn't an event id. Type an id, or its first 4 or more characters, as 'svc tail' shows it.`,
+    );
+  if (ID_PATTERNS.event.test(prefix)) return prefix;
   const { event_ids: eventIds } = await client.result("ledger_find", { group_id: groupId, prefix });
   const [only] = eventIds;
   if (only === undefined)
@@ -156,7 +160,7 @@ export async function remoteGroupNamed(
   instanceId: string,
   typed: string,
 ): Promise<string> {
-  if (typed === "" || GROUP_ID.test(typed)) return typed;
+  if (typed === "" || ID_PATTERNS.group.test(typed)) return typed;
   const choices = await remoteGroups(client, groupId, instanceId);
   // Ids of other programs' Groups may look like anything.
   if (choices.length === 0 || choices.some(([id]) => id === typed)) return typed;

@@ -7,6 +7,7 @@ import type { Browser, Page } from "playwright-core";
 import { freePort } from "../../demo/free-port.ts";
 import { textOf } from "../support/events.ts";
 import { until } from "../support/until.ts";
+import { openConnections } from "./connections-dialog.ts";
 import { Setting, type WindowOptions } from "./setting.ts";
 
 const PATIENCE_MS = 60_000;
@@ -29,12 +30,6 @@ function relationAt({ setting, group_id: groupId }: Side, id: string) {
   return setting.owner
     .result("connect_direct_status", { group_id: groupId })
     .then(({ relations }) => relations.find((relation) => relation.id === id));
-}
-
-async function openConnections(page: Page): Promise<void> {
-  await page.locator("svc-group-header button[aria-haspopup=menu]").click();
-  await page.locator(".menu-item", { hasText: "Group connections" }).click();
-  await page.locator("dialog[open] .dialog-section").waitFor();
 }
 
 /** Takes the pictures; `take` writes one under its name. */

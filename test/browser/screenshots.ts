@@ -1,11 +1,12 @@
 /**
  * `npm run screenshots`: the pictures in docs/images, of the real daemon and a conversation that
- * really took place in it. Needs a built dist/.
+ * really took place in it. Builds dist/ when it isn't there.
  */
 import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
+import { ensureBuilt } from "../../build/ensure-built.mjs";
 import { converse } from "./conversation.ts";
 import type { Setting, WindowOptions } from "./setting.ts";
 
@@ -20,6 +21,7 @@ const project = join(person, "src/api-server");
 const modules = join(import.meta.dirname, "../../node_modules");
 const dist = process.env["WITHSTAND_DIST"] ?? join(import.meta.dirname, "../../dist");
 process.env["WITHSTAND_DIST"] = join(program, "dist");
+ensureBuilt();
 const { connectionPictures } = await import("./connection-pictures.ts");
 const { launchBrowser, openGroup, Setting: Place } = await import("./setting.ts");
 

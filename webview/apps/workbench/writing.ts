@@ -22,6 +22,17 @@ export function quoted(text: string): string {
     .join("\n");
 }
 
+/**
+ * The draft goes to an Actor as well. Waits for the stored draft: one that is begun before it was
+ * read would stand against it.
+ */
+export async function writeTo({ draft: keeper, draftRead }: Conversation, actorId: string): Promise<void> {
+  await draftRead;
+  const { draft } = keeper;
+  const to = draft.remote === null ? draft.to : [];
+  if (!to.includes(actorId)) keeper.update({ to: [...to, actorId], elsewhere: null, remote: null });
+}
+
 /** Adds to the draft, after what is already written. */
 export async function addText(
   { draft: keeper, draftRead }: Conversation,
