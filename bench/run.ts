@@ -6,7 +6,7 @@
  */
 import { parseArgs } from "node:util";
 import { requireCommands } from "../build/prerequisites.mjs";
-import { account } from "./account/all.ts";
+import { accountMeasurements } from "./account/all.ts";
 import { connectMeasurements } from "./connect/all.ts";
 import { editorMeasurements } from "./editor/all.ts";
 import { fanout } from "./fanout.ts";
@@ -31,7 +31,7 @@ const measurements: readonly Measurement[] = [
   startUp,
   tls,
   ...connectMeasurements,
-  account,
+  ...accountMeasurements,
   hooks,
   prompts,
   terminals,

@@ -69,9 +69,12 @@ export class Service {
     return this.#load(texts, requests);
   }
 
+  /** The devices go on asking in turn where the last load of this store ended. */
   async #load(texts: string[], requests: number): Promise<number> {
-    const request = bytesFile("requests", texts.join("\0"));
     const warmup = Math.ceil(requests / 10);
+    const first = this.#store.turns.take(warmup + requests);
+    const inTurn = [...texts.slice(first), ...texts.slice(0, first)];
+    const request = bytesFile("requests", inTurn.join("\0"));
     return load({ socket: this.#port, protocol: "http", connections: WIDTH, warmup, requests, request });
   }
 

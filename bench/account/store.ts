@@ -37,6 +37,19 @@ export interface FilledStore {
   folder: string;
   database: string | null;
   asking: readonly Asking[];
+  turns: Turns;
+}
+
+/** Whose turn it is to ask, so that each device asks as often as the others. */
+class Turns {
+  #next = 0;
+
+  /** The device that asks first, of the next `requests`. */
+  take(requests: number): number {
+    const first = this.#next;
+    this.#next = (first + requests) % ASKING;
+    return first;
+  }
 }
 
 const sha256 = (text: string): Buffer => createHash("sha256").update(text).digest();
@@ -108,7 +121,7 @@ export async function filledStore(database: string | null, devices: number): Pro
     );
   }
   await insert("", [], []);
-  return { folder, database, asking };
+  return { folder, database, asking, turns: new Turns() };
 }
 
 type Inserter = (table: string, columns: string[], rows: (string | number)[][]) => Promise<void>;
