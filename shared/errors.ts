@@ -165,6 +165,11 @@ const entries = {
     sentence: "The request comes from another origin.",
     remedy: "Open the Workbench at its own address.",
   },
+  connect_instance_unknown: {
+    status: 404,
+    sentence: "The account has no such instance.",
+    remedy: "List the account's instances with 'svc connect'.",
+  },
   not_found: {
     status: 404,
     sentence: "There is nothing at this address.",
@@ -239,6 +244,17 @@ const entries = {
     status: 409,
     sentence: "Too much is already queued for other instances.",
     remedy: "Wait until some of it has been delivered.",
+  },
+  connect_route_missing: {
+    status: 409,
+    sentence: "The instance has no origin set, so nothing can reach it.",
+    remedy: "Set one there with 'svc origin set https://HOST'.",
+  },
+  connect_host_overlap: {
+    status: 409,
+    sentence:
+      "Another instance has the same hostname, and browsers don't keep sign-ins of different ports apart.",
+    remedy: "Give each instance a hostname of its own with 'svc origin set https://HOST'.",
   },
   connect_receipt_required: {
     status: 409,
@@ -391,6 +407,11 @@ const entries = {
     remedy: "Run 'svc doctor' and follow its advice.",
   },
   shutting_down: { status: 503, sentence: "The daemon is shutting down.", remedy: "Try again in a moment." },
+  connect_unreachable: {
+    status: 503,
+    sentence: "The other instance can't be reached at its origin.",
+    remedy: "Start it there, and check its origin there with 'svc origin check'.",
+  },
   connect_group_unavailable: {
     status: 503,
     sentence: "The selected Group can't be confirmed right now.",

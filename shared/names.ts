@@ -81,6 +81,8 @@ export function accountCookieName(secure: boolean, port: number): string {
 
 export const SOCKET_OPERATION_PREFIX = "/op/";
 export const API_PREFIX = "/api/v1";
+/** Where an instance shows its Workbench in a frame of another one's. */
+export const FRAME_PATH = "/ui/connect/";
 
 /**
  * First member of anything that a key signs or authenticates, so that no proof can serve as

@@ -2,6 +2,8 @@
  * `HttpClient` over node:http and node:https. Global `fetch` inflates encoded answers before anyone
  * can count them, and takes no certificates.
  */
+
+import { lookup as systemLookup } from "node:dns";
 import {
   type ClientRequest,
   Agent as HttpAgent,
@@ -16,6 +18,7 @@ import type { Clock } from "../clock.ts";
 import { errorCode } from "../durable.ts";
 import type { HttpAsked, HttpClient, HttpFailure, HttpOutcome } from "./client.ts";
 import { NOT_PUBLIC } from "./public-address.ts";
+import { isLocalName } from "./site.ts";
 
 interface Options {
   clock: Clock;
@@ -33,13 +36,13 @@ export class RealHttpClient implements HttpClient {
   readonly #http: HttpAgent;
   readonly #https: HttpsAgent;
 
-  constructor({ clock, ca, lookup }: Options) {
+  constructor({ clock, ca, lookup = lookupHere }: Options) {
     this.#clock = clock;
     const options = {
       keepAlive: true,
       timeout: IDLE_MS,
       noDelay: true,
-      ...(lookup === undefined ? {} : { lookup }),
+      lookup,
     };
     this.#http = new HttpAgent(options);
     this.#https = new HttpsAgent({
@@ -183,6 +186,10 @@ class Exchange {
     this.#settle(outcome);
   }
 }
+
+/** The system's lookup, which doesn't know the names below localhost everywhere. */
+const lookupHere: LookupFunction = (hostname, options, callback) =>
+  systemLookup(isLocalName(hostname) ? "127.0.0.1" : hostname, options, callback);
 
 function drained(request: ClientRequest): Promise<void> {
   return new Promise((resolve) => {

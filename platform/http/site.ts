@@ -80,18 +80,30 @@ export function canonicalHttpsOrigin(text: string): string | null {
   if (url.protocol !== "https:" || url.username !== "" || url.password !== "") return null;
   if (url.pathname !== "/" || url.search !== "" || url.hash !== "") return null;
   const loopback =
-    LOOPBACK_NAMES.has(url.hostname) ||
-    url.hostname.startsWith("127.") ||
-    url.hostname.endsWith(".localhost");
+    LOOPBACK_NAMES.has(url.hostname) || url.hostname.startsWith("127.") || isLocalName(url.hostname);
   return loopback || url.hostname === "" ? null : url.origin;
 }
 
-/** The canonical plain HTTP origin of this machine itself; null for anything else. */
+/**
+ * The canonical origin of this machine itself, plain HTTP on loopback or HTTPS on a name below
+ * localhost; null for anything else.
+ */
 export function canonicalLoopbackOrigin(text: string): string | null {
   if (!URL.canParse(text)) return null;
-  const url = new URL(text);
-  const isLoopback = LOOPBACK_NAMES.has(url.hostname) || /^127(?:\.\d{1,3}){3}$/.test(url.hostname);
-  return url.protocol === "http:" && isLoopback && url.origin === text ? text : null;
+  const { protocol, hostname, origin } = new URL(text);
+  const isLoopback = LOOPBACK_NAMES.has(hostname) || /^127(?:\.\d{1,3}){3}$/.test(hostname);
+  const isHere = protocol === "http:" ? isLoopback : protocol === "https:" && isLocalName(hostname);
+  return isHere && origin === text ? text : null;
+}
+
+/** A name below localhost, which is this machine wherever it is asked for (RFC 6761). */
+export function isLocalName(hostname: string): boolean {
+  return hostname.endsWith(".localhost");
+}
+
+/** Whether an origin means another machine, or none, to everyone who isn't on this one. */
+export function isOfThisMachine(origin: string): boolean {
+  return origin.startsWith("http:") || isLocalName(new URL(origin).hostname);
 }
 
 function withoutDefaultPort(host: string, port: number): string {

@@ -11,7 +11,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type Api, createApi } from "../../daemon/http/api/api.ts";
 import type { FileStore } from "../../daemon/http/api/files.ts";
-import type { PeerPort } from "../../daemon/http/api/peers.ts";
+import type { FramingPort, PeerPort } from "../../daemon/http/api/peers.ts";
 import { type LaunchIdentity, LocalCallers } from "../../daemon/http/local/local-caller.ts";
 import type { ActivityFeed } from "../../daemon/http/streams/activity-stream.ts";
 import type { FollowedLedger } from "../../daemon/http/streams/ledger-subscription.ts";
@@ -144,6 +144,7 @@ export interface SettingOptions {
   files?: FileStore;
   activity?: ActivityFeed;
   peers?: PeerPort;
+  framing?: FramingPort;
   verifyLaunchToken?: (token: string) => LaunchIdentity | null;
   tls?: { cert: string; key: string };
   manualOrigin?: string;
@@ -244,6 +245,10 @@ export async function openSetting(options: SettingOptions = {}): Promise<Setting
       },
       receive: () => Promise.reject(new Refusal("connect_peer_denied")),
       groupCheck: () => Promise.reject(new Refusal("connect_group_denied")),
+    },
+    framing: options.framing ?? {
+      open: () => Promise.reject(new Refusal("account_unavailable")),
+      origins: () => [],
     },
     activity: options.activity ?? {
       follow: () => () => {},

@@ -19,7 +19,7 @@ type Parts = Pick<Given, "clock" | "log"> &
   Pick<Whole, "checks" | "isRunning"> & {
     groups: Groups;
     access: Access;
-    account: Pick<Account, "endpoint">;
+    account: Pick<Account, "endpoint" | "opening">;
     activity: Activity;
     messaging: Messaging;
     runtimes: Runtimes;
@@ -50,6 +50,7 @@ export function create(parts: Parts): Service<Lazy<Api>> {
       terminals: runtimes,
       activity,
       peers: account.endpoint,
+      framing: account.opening,
       metrics: {
         operations: () => operations.counts,
         streams: () => streams.size,

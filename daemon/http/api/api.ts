@@ -35,12 +35,19 @@ import type { BrowserSessions } from "../web/browser-sessions.ts";
 import type { LoginLinks } from "../web/login-links.ts";
 import { sessionRoutes } from "../web/session-routes.ts";
 import type { WebApp } from "../web/web-listener.ts";
-import { createApp, introduce, type McpService } from "./app.ts";
+import { type AppDependencies, createApp, introduce, type McpService } from "./app.ts";
 import { type Exchange, newExchange, notForActors, readerOfExchange } from "./exchange.ts";
 import { type FileStore, serveBlob, serveUpload } from "./files.ts";
 import { type MetricSources, metricsService } from "./metrics.ts";
 import { operationRoutes } from "./operation-routes.ts";
-import { type PeerPort, serveGroupCheck, serveIdentity, servePeer } from "./peers.ts";
+import {
+  type FramingPort,
+  type PeerPort,
+  serveFrameOpening,
+  serveGroupCheck,
+  serveIdentity,
+  servePeer,
+} from "./peers.ts";
 import { type Route, specialRoutes } from "./routes.ts";
 
 export interface ApiDependencies {
@@ -57,6 +64,7 @@ export interface ApiDependencies {
   terminals: Terminals;
   activity: ActivityFeed;
   peers: PeerPort;
+  framing: FramingPort;
   metrics: MetricSources;
   /** Whether requests are served: false until everything is open, and while it closes. */
   isReady(): boolean;
@@ -124,6 +132,7 @@ export function createApi(deps: ApiDependencies): Api {
       peerIdentity: (exchange) => serveIdentity(deps.peers, exchange),
       peerRequest: (exchange) => servePeer(deps.peers, exchange),
       groupCheck: (exchange) => serveGroupCheck(deps.peers, exchange),
+      frameOpening: (exchange) => serveFrameOpening(deps.framing, clock, exchange),
       webSocketByPlainGet(exchange) {
         const group = exchange.params["group_id"];
         if (group !== undefined && !mayEnter(readerOfExchange(exchange), group)) throw foreignGroup(group);
@@ -174,7 +183,7 @@ export function createApi(deps: ApiDependencies): Api {
           requestIds,
           routes: [...routes, ...signIn],
           web: { names, credentials, refuseFailure },
-          workbench: deps.workbench,
+          workbench: workbenchOf(deps),
           mcp: deps.mcp,
         }),
         upgrade(request, socket, head) {
@@ -212,6 +221,10 @@ export function createApi(deps: ApiDependencies): Api {
     },
     groupCreated: (groupId) => globalStream.groupCreated(groupId),
   };
+}
+
+function workbenchOf({ workbench, framing }: ApiDependencies): AppDependencies["workbench"] {
+  return workbench === null ? null : { directory: workbench, framed: (origin) => framing.origins(origin) };
 }
 
 function identifyLocal(callers: LocalCallers, request: IncomingMessage): Caller | Refusal {

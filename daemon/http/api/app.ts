@@ -31,8 +31,11 @@ export interface AppDependencies {
    * How the Web listener identifies its callers; null on the local socket, which says who calls.
    */
   web: { names: ListenerNames; credentials: WebCredentials; refuseFailure: RefuseFailure } | null;
-  /** Directory of the built Workbench; null where there is none. */
-  workbench: string | null;
+  /**
+   * The built Workbench, and the origins of other instances that a page of this origin may frame.
+   * Null where there is none.
+   */
+  workbench: { directory: string; framed: (pageOrigin: string) => readonly string[] } | null;
   /** Serves `/mcp`; null where there is none. */
   mcp: McpService | null;
 }
@@ -47,6 +50,7 @@ export type McpService = (
   refuseFailure: (refusal: Refusal) => void,
 ) => Promise<void>;
 
+const POLICY = "Content-Security-Policy";
 const exchanges = new WeakMap<IncomingMessage, Exchange>();
 /** Refusals of a request's credentials. Open routes ignore them. */
 const refusals = new WeakMap<IncomingMessage, Refusal>();
@@ -87,7 +91,11 @@ export function createApp(deps: AppDependencies): Express {
     );
   }
   addRoutes(app, deps);
-  if (deps.workbench !== null) serveWorkbench(app, deps.workbench);
+  const { workbench } = deps;
+  if (workbench !== null)
+    serveWorkbench(app, workbench.directory, (request, response) =>
+      allowFrames(request, response, workbench),
+    );
   app.use((request: Request, response: Response) => {
     if (isPageWanted(request)) {
       response
@@ -150,6 +158,30 @@ function securityHeaders(): RequestHandler {
     strictTransportSecurity: false,
     xFrameOptions: { action: "deny" },
   });
+}
+
+/**
+ * An administrator's page may frame the account's other instances, and nothing else. Nobody else
+ * learns their origins.
+ */
+function allowFrames(
+  request: Request,
+  response: Response,
+  { framed }: NonNullable<AppDependencies["workbench"]>,
+): void {
+  const { caller, site } = exchangeOf(request);
+  if (caller?.kind !== "user" || site === null) return;
+  // A page that was kept would keep the origins of then.
+  response.setHeader("Cache-Control", "no-store");
+  delete request.headers["if-none-match"];
+  delete request.headers["if-modified-since"];
+  const origins = framed(site.origin).join(" ");
+  if (origins === "") return;
+  const policy = String(response.getHeader(POLICY));
+  response.setHeader(
+    POLICY,
+    `${policy.replace("form-action 'self'", `form-action 'self' ${origins}`)};frame-src ${origins}`,
+  );
 }
 
 function limitLength(request: Request, _response: Response, next: NextFunction): void {

@@ -31,6 +31,7 @@ export interface SpecialServices {
   peerIdentity: (exchange: Exchange) => void;
   peerRequest: (exchange: Exchange) => Promise<void>;
   groupCheck: (exchange: Exchange) => Promise<void>;
+  frameOpening: (exchange: Exchange) => Promise<void>;
 }
 
 export function specialRoutes(services: SpecialServices): Route[] {
@@ -48,6 +49,7 @@ export function specialRoutes(services: SpecialServices): Route[] {
     { method: "GET", path: `${group}/actors/{actor_id}/term`, serve: services.webSocketByPlainGet },
     { method: "GET", path: `${API_PREFIX}/connect/identity`, open: true, serve: services.peerIdentity },
     { method: "POST", path: `${API_PREFIX}/connect/group-check`, open: true, serve: services.groupCheck },
+    { method: "POST", path: `${API_PREFIX}/connect/open`, serve: services.frameOpening },
     { method: "POST", path: PEER_PATH, open: true, serve: services.peerRequest },
   ];
 }

@@ -16,9 +16,15 @@ const TYPES: ReadonlyMap<string, string> = new Map([
   [".ttf", "font/ttf"],
 ]);
 
-export function serveWorkbench(app: Express, directory: string): void {
-  const page: express.RequestHandler = (_request, response, next) => {
+/** `headers` sets those of the page that depend on who asks. */
+export function serveWorkbench(
+  app: Express,
+  directory: string,
+  headers: (request: express.Request, response: express.Response) => void,
+): void {
+  const page: express.RequestHandler = (request, response, next) => {
     response.setHeader("Cache-Control", "no-cache");
+    headers(request, response);
     response.sendFile("index.html", { root: directory, cacheControl: false }, (error?: Error) => {
       if (error !== undefined && !response.headersSent) next();
     });

@@ -2,6 +2,7 @@
  * What a binding to an account grants: every Group of every instance of the account may write to
  * any other (docs/protocol.md#authority). The directory says which instances those are.
  */
+import { isOfThisMachine } from "../../../platform/http/site.ts";
 import type { DirectoryEntry } from "../../../shared/wire/v1/account.ts";
 import {
   type AuthorityCondition,
@@ -142,7 +143,7 @@ export class AccountAuthority implements ConnectAuthority {
   }
 }
 
-/** Plain HTTP only where the account service itself is one on this machine, for development. */
+/** This machine only where the account service itself is one on it, for development. */
 export function routeTo(
   {
     public_origin: origin,
@@ -152,7 +153,7 @@ export function routeTo(
   }: DirectoryEntry,
   accountOrigin: string,
 ): Grant["route"] {
-  if (origin === null || (origin.startsWith("http:") && !accountOrigin.startsWith("http:"))) return null;
+  if (origin === null || (isOfThisMachine(origin) && !accountOrigin.startsWith("http:"))) return null;
   return { via: "web", origin, instance_id: instanceId, device_id: deviceId, public_key: publicKey };
 }
 

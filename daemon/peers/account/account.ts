@@ -6,6 +6,7 @@ import type { HomePaths } from "../../../client/paths.ts";
 import type { Clock } from "../../../platform/clock.ts";
 import type { Files } from "../../../platform/files.ts";
 import type { HttpClient } from "../../../platform/http/client.ts";
+import { isOfThisMachine } from "../../../platform/http/site.ts";
 import type { Log } from "../../../platform/log.ts";
 import { Mutex } from "../../../platform/mutex.ts";
 import type { Random } from "../../../platform/random.ts";
@@ -23,6 +24,7 @@ import { AccountClient } from "./account-client.ts";
 import { AccountDirectory } from "./account-directory.ts";
 import { AccountLogin, unavailable } from "./account-login.ts";
 import { ExternalAuthority } from "./external-authority.ts";
+import { FrameOpening } from "./frame-opening.ts";
 import { AccountGroupLinks } from "./group-links.ts";
 import { GroupSelection } from "./group-selection.ts";
 import { AccountMembers } from "./members.ts";
@@ -54,6 +56,8 @@ export class Account {
   readonly external: ExternalAuthority;
   readonly transport: WebTransport;
   readonly endpoint: PeerEndpoint;
+  /** For pages that show the Workbench of another instance. */
+  readonly opening: FrameOpening;
   readonly directory: AccountDirectory;
   readonly #links: AccountGroupLinks;
   readonly #selection: GroupSelection;
@@ -98,6 +102,7 @@ export class Account {
     });
     this.#links = links;
     this.external = new ExternalAuthority({ membership, links, transport });
+    this.opening = new FrameOpening({ clock, random, identity, membership, directory, transport });
     this.#selection = new GroupSelection({ clock, identity, membership, directory, registry });
     this.endpoint = new PeerEndpoint({
       clock,
@@ -382,9 +387,10 @@ export class Account {
   }
 }
 
-/** Plain HTTP on this machine is told only to an account service that is there too (DIR-019). */
+/** An origin of this machine is told only to an account service that is there too (DIR-019). */
 function originFor(advertised: string | null, accountOrigin: string): string | null {
-  return advertised?.startsWith("http:") === true && !accountOrigin.startsWith("http:") ? null : advertised;
+  if (advertised === null || accountOrigin.startsWith("http:")) return advertised;
+  return isOfThisMachine(advertised) ? null : advertised;
 }
 
 /** `SVC_ACCOUNT_TIMEOUT_S`, if it makes sense. */
