@@ -108,6 +108,9 @@ const MailRead = z.object({
   event_id: EventId,
 });
 
+/** `mail.unread`: the person marked what was addressed to them from `event_id` on as unread. */
+const MailUnread = z.object({ actor_id: z.literal("user"), event_id: EventId });
+
 const DeliveryState = z.enum(["claimed", "queued", "accepted", "failed", "ambiguous"]);
 /**
  * `runtime.delivery`: one per attempt and step. `batch_id` and `session` belong to the external
@@ -185,6 +188,7 @@ export const EVENT_DATA = {
   "chat.cross_group_receipt": CrossGroupReceipt,
   "chat.reply_request.cancelled": ReplyRequestCancelled,
   "mail.read": MailRead,
+  "mail.unread": MailUnread,
   "runtime.delivery": RuntimeDelivery,
   "runtime.delivery_request": RuntimeDeliveryRequest,
   "system.notify": SystemNotify,

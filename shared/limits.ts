@@ -10,6 +10,8 @@ export const LIMITS = {
   quotedCharacters: 80,
   /** What is shown of a conversation of replies at once. */
   thread: { messages: 200 },
+  /** Messages to the person that were read and can be marked unread again, per Group. */
+  reading: { kept: 1000 },
   /** What an address of the Workbench holds of a longer search. */
   addressSearchCharacters: 500,
   message: {

@@ -168,10 +168,10 @@ function printFile(
   else out.line(`${oneLine(name)} (${size}, ${oneLine(mimeType)}). Save it with --save-to.`);
 }
 
-export async function read(context: CommandContext): Promise<number> {
+export async function read(context: CommandContext, operation: "feed_read" | "feed_unread"): Promise<number> {
   const groupId = await context.group();
   const input = { group_id: groupId, event_id: await context.event(groupId, context.arg(0)) };
-  return context.print("feed_read", input, ({ unread, attention }) =>
+  return context.print(operation, input, ({ unread, attention }) =>
     context.out.line(`${unread} unread, ${attention} need attention.`),
   );
 }

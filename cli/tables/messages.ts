@@ -243,6 +243,13 @@ export const messageCommands: readonly Command[] = [
     args: "<event>",
     operations: ["feed_read"],
     options: [GROUP],
-    run: async (context) => (await messages()).read(context),
+    run: async (context) => (await messages()).read(context, "feed_read"),
+  },
+  {
+    words: "unread",
+    args: "<event>",
+    operations: ["feed_unread"],
+    options: [GROUP],
+    run: async (context) => (await messages()).read(context, "feed_unread"),
   },
 ];

@@ -156,6 +156,7 @@ export class Messaging implements Chats {
       inbox_peek: (input, context) => this.#inbox.peek(input, context),
       inbox_read: (input, context) => this.#inbox.read(input, context),
       feed_read: (input) => this.#inbox.feedRead(input),
+      feed_unread: (input) => this.#inbox.feedUnread(input),
       draft_get: (input) => this.#drafts.get(input),
       draft_put: (input) => this.#drafts.put(input),
       ledger_tail: (input) => this.#reads.tail(input),

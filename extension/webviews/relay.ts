@@ -55,7 +55,7 @@ class Refused extends Error {
 }
 
 /** Operations that change nothing, which a workspace that isn't trusted may call, besides GET. */
-const READING = new Set(["ledger_statuses", "feed_read", "draft_put"]);
+const READING = new Set(["ledger_statuses", "feed_read", "feed_unread", "draft_put"]);
 const { requests, followed } = LIMITS.webview;
 
 interface Asked {

@@ -57,6 +57,7 @@ const ROUTES: Partial<Record<OperationName, readonly [method: HttpMethod, path: 
   reply_request_cancel: ["POST", "/groups/{group_id}/messages/{event_id}/reply-request/cancel"],
   inbox_peek: ["GET", "/groups/{group_id}/inbox"],
   feed_read: ["POST", "/groups/{group_id}/read"],
+  feed_unread: ["POST", "/groups/{group_id}/unread"],
   message_upload_preflight: ["POST", "/groups/{group_id}/uploads/preflight"],
   draft_get: ["GET", "/groups/{group_id}/draft"],
   draft_put: ["PUT", "/groups/{group_id}/draft"],

@@ -55,6 +55,13 @@ const body = {
   client_id: ClientId.optional(),
 };
 
+/** What is unread after the person's read mark has moved, or hasn't. */
+const Reading = z.strictObject({
+  unread: z.int(),
+  first_unread: EventId.nullable(),
+  attention: z.int(),
+});
+
 export const Sent = z.strictObject({
   event: MessageEventSchema,
   message_mode: MessageMode,
@@ -314,7 +321,18 @@ export const messageOperations = [
     title: "Mark as read",
     summary: "Records that the person has seen the Group's messages up to this one, in every window.",
     input: z.strictObject({ group_id: GroupId, event_id: EventId }),
-    output: z.strictObject({ unread: z.int(), attention: z.int() }),
+    output: Reading,
+    callers: ["user", "member"],
+    lock: "group_read",
+    effect: "write",
+    idempotent: true,
+  }),
+  operation({
+    name: "feed_unread",
+    title: "Mark as unread",
+    summary: `Marks the messages to the person from this event on as unread, in every window. The latest ${LIMITS.reading.kept} that were read can be marked.`,
+    input: z.strictObject({ group_id: GroupId, event_id: EventId }),
+    output: Reading,
     callers: ["user", "member"],
     lock: "group_read",
     effect: "write",

@@ -136,6 +136,50 @@ describe("Workbench: finding", () => {
     );
   });
 
+  it("is marked unread from a message by its menu or by key, until the person reads on", async () => {
+    const { groupId, actors } = await setting.group("again");
+    const send = (text: string) => actors["lead"]!.result("send", { group_id: groupId, text, to: ["user"] });
+    const first = await send("the first");
+    const second = await send("the second");
+    await send("the third");
+    const firstUnread = async () => {
+      const { groups } = await setting.owner.result("group_list", {});
+      return groups.find(({ group_id }) => group_id === groupId)!.first_unread;
+    };
+    const { page } = await setting.window();
+    await openGroup(page, "again");
+    const message = (text: string) => page.locator("svc-feed svc-message", { hasText: text });
+    const line = (text: string) =>
+      until(`the line is before ${text}`, () =>
+        page
+          .locator(".new-from")
+          .evaluateAll(
+            (all, wanted) => all[0]?.nextElementSibling?.textContent?.includes(wanted) === true,
+            text,
+          ),
+      );
+    await message("the third").waitFor();
+    await until("all is read", async () => (await firstUnread()) === null);
+    await message("the second").hover();
+    await message("the second").locator('[aria-label="More message actions"]').click();
+    await page.locator("[role=menuitem]", { hasText: "Mark unread from here" }).click();
+    const count = page.locator(".group-row", { hasText: "again" }).locator(".unread-count");
+    await until("two are unread", async () => (await count.textContent())?.includes("2") === true);
+    assert.equal(await firstUnread(), second.event.id);
+    await line("the second");
+    // What comes while the feed is in view doesn't mark it as read.
+    await send("the fourth");
+    await message("the fourth").waitFor();
+    await until("three are unread", async () => (await count.textContent())?.includes("3") === true);
+    await message("the first").focus();
+    await page.keyboard.press("u");
+    await line("the first");
+    assert.equal(await firstUnread(), first.event.id);
+    await page.keyboard.press("End");
+    await until("all is read again", async () => (await firstUnread()) === null);
+    await count.waitFor({ state: "detached" });
+  });
+
   it("shows a request with all its replies, and is written to from there", async () => {
     const { groupId, actors } = await setting.group("threads", ["lead", "coder"]);
     const group_id = groupId;

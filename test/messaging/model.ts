@@ -185,6 +185,12 @@ export class MessagingModel {
     }
   }
 
+  personUnread(message: ModelMessage): void {
+    for (const { recipients } of this.messages.slice(this.messages.indexOf(message))) {
+      for (const one of recipients) if (one.id === "user") one.state = "pending";
+    }
+  }
+
   /** Removed and added again. */
   replaced(actor: Who): void {
     for (const { recipient } of this.#of(actor)) {

@@ -5,6 +5,7 @@ import { HANDED_BACK } from "../../daemon/messaging/kinds.ts";
 import { Backlog } from "../../daemon/messaging/messages/backlog.ts";
 import { MessageProjection } from "../../daemon/messaging/projection/projection.ts";
 import { EVENT_DATA } from "../../shared/events.ts";
+import { LIMITS } from "../../shared/limits.ts";
 
 const idOf = (at: number): string => at.toString(16).padStart(8, "0").repeat(4);
 const id = fc.nat(30).map(idOf);
@@ -43,6 +44,10 @@ const event = fc.oneof(
   fc.record({
     kind: fc.constant("mail.read"),
     data: fc.record({ actor_id: actor, actor_generation: generation, event_id: id }),
+  }),
+  fc.record({
+    kind: fc.constant("mail.unread"),
+    data: fc.record({ actor_id: fc.constant("user"), event_id: id }),
   }),
   {
     weight: 3,
@@ -136,7 +141,7 @@ describe("MessageProjection", () => {
       "",
       "{}",
       "[]",
-      '{"queues":[],"ended":[],"obligations":[],"halfDone":[],"unread":"AA=="}',
+      '{"queues":[],"ended":[],"obligations":[],"halfDone":[],"toPerson":"AA=="}',
       // A build before `lastOrdinal`, and one that knows something further.
       saved({ lastOrdinal: undefined }),
       saved({ later: 1 }),
@@ -144,7 +149,8 @@ describe("MessageProjection", () => {
       saved({ ended: [["a/g"]] }),
       saved({ queues: [["a", "g", null, -1, -1, "", "", [], []]] }),
       saved({ obligations: [[idOf(1), 1, "", [["a", "g"]]]] }),
-      saved({ unread: "A" }),
+      saved({ toPerson: "A" }),
+      saved({ personRead: 1 }),
     ]) {
       assert.throws(() => new MessageProjection().restore(Buffer.from(bytes)), Error);
     }
@@ -159,7 +165,7 @@ describe("MessageProjection", () => {
       ordinal += 1;
       return idOf(ordinal - 1);
     };
-    let after100 = 0;
+    let early = 0;
     for (let round = 0; round < 2000; round += 1) {
       const message = { to: ["a"], to_generations: { a: "g" } };
       const mail = say("chat.message", "user", { ...message, message_mode: "mail" });
@@ -176,9 +182,9 @@ describe("MessageProjection", () => {
         sender_generation: "g",
       });
       say("mail.read", "user", { actor_id: "user", event_id: answer });
-      if (round === 100) after100 = size();
+      if (round === LIMITS.reading.kept) early = size();
     }
-    assert.ok(size() < after100 + 64, `${after100} bytes, then ${size()}`);
+    assert.ok(size() < early + 64, `${early} bytes, then ${size()}`);
   });
 });
 

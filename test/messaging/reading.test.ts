@@ -28,8 +28,8 @@ describe("The person's reading", () => {
     assert.equal(home.messaging.counts(group).first_unread, first.event.id);
     assert.ok(told >= 3);
     const read = (eventId: string) => home.call("feed_read", { group_id: group, event_id: eventId });
-    assert.deepEqual(await read(asked.event.id), { unread: 1, attention: 1 });
-    assert.deepEqual(await read(first.event.id), { unread: 1, attention: 1 });
+    assert.deepEqual(await read(asked.event.id), { unread: 1, first_unread: last.event.id, attention: 1 });
+    assert.deepEqual(await read(first.event.id), { unread: 1, first_unread: last.event.id, attention: 1 });
     assert.equal((await home.status(group, first.event.id)).delivery_status.user?.state, "read");
     assert.equal((await home.status(group, last.event.id)).delivery_status.user?.state, "pending");
     await home.call("reply", { group_id: group, event_id: asked.event.id, text: "yes" });
@@ -41,6 +41,42 @@ describe("The person's reading", () => {
     assert.equal(home.messaging.counts(group).first_unread, null);
     assert.equal(home.messaging.counts(group).last_event?.id !== undefined, true);
     await assert.rejects(read("0".repeat(32)), refusal("event_not_found"));
+  });
+
+  it("goes back where the person marks unread, over a restart, and attention stays", async () => {
+    const lead = home.actor(group, "lead");
+    const say = (text: string) =>
+      home.send(group, text, { to: ["user"], message_mode: "request_reply" }, lead);
+    const first = await say("1");
+    const mine = await home.send(group, "mine", { to: ["lead"] });
+    const second = await say("2");
+    const last = await say("3");
+    const mark = (name: "feed_read" | "feed_unread", eventId: string) =>
+      home.call(name, { group_id: group, event_id: eventId });
+    const nothing = { unread: 0, first_unread: null, attention: 3 };
+    const events = async () =>
+      (await home.call("ledger_tail", { group_id: group, limit: 200 })).events.length;
+    assert.deepEqual(await mark("feed_read", last.event.id), nothing);
+    // From a message of the person's own: what was said to them after it.
+    let told = 0;
+    home.messaging.onCounts(() => (told += 1));
+    const back = { unread: 2, first_unread: second.event.id, attention: 3 };
+    assert.deepEqual(await mark("feed_unread", mine.event.id), back);
+    assert.equal(told, 1);
+    assert.equal((await home.status(group, first.event.id)).delivery_status.user?.state, "read");
+    assert.equal((await home.status(group, second.event.id)).delivery_status.user?.state, "pending");
+    // Only back, and what changes nothing is not recorded.
+    const before = await events();
+    assert.deepEqual(await mark("feed_unread", last.event.id), back);
+    assert.equal(await events(), before);
+    home = await home.restarted();
+    assert.deepEqual(home.messaging.counts(group).first_unread, second.event.id);
+    assert.deepEqual((await home.call("ledger_verify", { group_id: group })).problems, []);
+    assert.deepEqual(await mark("feed_read", last.event.id), nothing);
+    await home.send(group, "mine too", { to: ["lead"] });
+    const { events: newest } = await home.call("ledger_tail", { group_id: group, limit: 1 });
+    assert.deepEqual(await mark("feed_unread", newest[0]!.id), nothing);
+    await assert.rejects(mark("feed_unread", "0".repeat(32)), refusal("event_not_found"));
   });
 
   it("shows a conversation of replies from any of its messages, and nothing else", async () => {

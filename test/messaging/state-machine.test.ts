@@ -223,6 +223,20 @@ const feedRead = fc.nat().map(
   ),
 );
 
+const feedUnread = fc.nat().map(
+  named(
+    "feedUnread",
+    (which): Step =>
+      async (run) => {
+        const { messages } = run.model;
+        const message = messages[which % Math.max(1, messages.length)];
+        if (message === undefined) return;
+        await run.home.call("feed_unread", { group_id: run.group, event_id: message.event_id });
+        run.model.personUnread(message);
+      },
+  ),
+);
+
 const replace = actor.map(
   named(
     "replace",
@@ -256,6 +270,7 @@ const steps = fc.array(
     { arbitrary: deliver, weight: 2 },
     { arbitrary: userReads, weight: 1 },
     { arbitrary: feedRead, weight: 1 },
+    { arbitrary: feedUnread, weight: 1 },
     { arbitrary: replace, weight: 1 },
     { arbitrary: restart, weight: 1 },
     { arbitrary: compact, weight: 1 },

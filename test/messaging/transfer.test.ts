@@ -103,7 +103,7 @@ describe("Group export and import", () => {
       assert.deepEqual((await home.read(copy, "lead")).texts, []);
       const { projection } = home.messaging.get(copy);
       assert.deepEqual([projection.obligations.size, projection.halfDone.size], [0, 0]);
-      assert.deepEqual([projection.unread.count, home.messaging.counts(copy).attention], [0, 0]);
+      assert.deepEqual([projection.reading.count, home.messaging.counts(copy).attention], [0, 0]);
       const shown = await home.status(copy, messageId(copy, "?"));
       assert.deepEqual(shown.obligation_status, {});
       assert.equal(shown.delivery_status.lead?.reason, "imported");

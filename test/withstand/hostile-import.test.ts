@@ -18,6 +18,7 @@ const IMPORTS = 80;
 const KINDS = [
   "chat.message",
   "mail.read",
+  "mail.unread",
   "runtime.delivery",
   "runtime.delivery_request",
   "system.notify",
@@ -221,6 +222,7 @@ describe("hostile exports", () => {
         [user, "message_deliver", { source_event_id: id, actor_ids: ["a"], force_ambiguous: true }],
         [actor, "file_fetch", { event_id: id }],
         [user, "feed_read", { event_id: id }],
+        [user, "feed_unread", { event_id: id }],
         [user, "ledger_window", { event_id: id }],
       ]),
     ];

@@ -116,10 +116,29 @@ export class Conversation {
    * was while the person reads on, until more come without them.
    */
   noteUnread(first: string | null): void {
+    // It may have been marked unread in another window.
+    if (first !== null && !this.#looking()) this.marks.forget();
     if (first !== null && (this.#allRead === null || (this.#allRead && !this.#looking())))
       this.feed.away(first);
     this.#allRead = first === null;
     this.marks.begin();
+  }
+
+  /** Marks what came from this event on as unread. Throws `HostError`. */
+  async markUnread(eventId: string): Promise<void> {
+    await this.marks.hold();
+    try {
+      const { first_unread: first } = await this.#host.call("feed_unread", {
+        group_id: this.groupId,
+        event_id: eventId,
+      });
+      if (first === null) throw new HostError("invalid_argument", "There is no message to you from here on.");
+      this.#allRead = false;
+      this.feed.away(first);
+    } catch (error) {
+      this.marks.release();
+      throw error;
+    }
   }
 
   /** The person came back to the window. */

@@ -97,6 +97,7 @@ export function eventWords(event: LedgerEvent, name: (id: string) => string): Ev
       return { icon: "references", text: "A message to another Group was accepted" };
     case "chat.message":
     case "mail.read":
+    case "mail.unread":
     case "runtime.delivery":
     case "runtime.delivery_request":
     case "actor.activity":

@@ -325,6 +325,7 @@ class FeedElement extends View {
     await this.updateComplete;
     await this.#rendered();
     this.conversation.keepPlace(null);
+    this.conversation.marks.release();
     if (this.#scroller !== null) this.#accept(this.#scroller);
     this.#settle();
   }

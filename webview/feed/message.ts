@@ -35,7 +35,7 @@ function isLong(text: string): boolean {
 }
 
 export interface MessageAction {
-  kind: "reply" | "quote" | "forward" | "edit" | "jump" | "cancel" | "again";
+  kind: "reply" | "quote" | "forward" | "edit" | "jump" | "cancel" | "again" | "unread";
   event: Message;
   /** The target of a jump, or who gets it again. */
   target?: string;
@@ -274,6 +274,7 @@ export class MessageElement extends View {
     ];
     if (!this.mayWrite) return items;
     items.push(
+      { label: "Mark unread from here", icon: "mail", detail: "u", onSelect: () => this.markUnread() },
       { label: "Quote", icon: "quote", onSelect: () => this.#begin("quote") },
       { label: "Forward…", icon: "forward", onSelect: () => this.#begin("forward") },
     );
@@ -325,6 +326,11 @@ export class MessageElement extends View {
   /** Starts a reply to this message, quoting what is selected in it. */
   reply(): void {
     this.#begin("reply");
+  }
+
+  /** Marks what came from this message on as unread. */
+  markUnread(): void {
+    this.#act({ kind: "unread", event: this.event });
   }
 
   #begin(kind: "reply" | "quote" | "forward" | "edit"): void {

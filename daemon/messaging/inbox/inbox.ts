@@ -1,5 +1,6 @@
 /**
- * Operations `inbox_read`, `inbox_peek` and `feed_read`, and the external runner's side of them
+ * Operations `inbox_read`, `inbox_peek`, `feed_read` and `feed_unread`, and the external runner's
+ * side of them
  * (docs/core-model.md#actor). Direct messages are claimed in the ledger before an Actor gets them.
  * The session holds the Actor's Mail and moves the cursor later. Both are acknowledged by naming
  * the batch or by any later call of the same session (`later`). If the session ends first, they are
@@ -18,7 +19,7 @@ import type { InputOf, ResultOf } from "../../../shared/operations/registry.ts";
 import type { NewEvent } from "../../ledger/types.ts";
 import type { ActorCaller, Chats, GroupChat, MessagingDependencies } from "../group-chat.ts";
 import { HANDED_BACK } from "../kinds.ts";
-import { attentionOf } from "../projection/overview.ts";
+import { readingOf } from "../projection/overview.ts";
 import type { ActorQueue } from "./actor-queue.ts";
 import { delivery, mailRead } from "./inbox-events.ts";
 import { readMailMark, writeMailMark } from "./mail-mark.ts";
@@ -91,18 +92,32 @@ export class Inbox {
 
   /** The person has seen everything up to this event. Moves only forward. */
   async feedRead(input: InputOf<"feed_read">): Promise<ResultOf<"feed_read">> {
-    const chat = this.#chats.get(input.group_id);
-    const ordinal = chat.ledger.ordinalOf(input.event_id);
-    if (ordinal === undefined) {
-      throw new Refusal("event_not_found", { details: { event_id: input.event_id } });
-    }
-    const { projection } = chat;
-    const count = projection.unread.countThrough(ordinal);
+    const { chat, ordinal } = this.#place(input);
+    const { reading } = chat.projection;
+    const count = reading.countThrough(ordinal);
     if (count > 0) {
-      const { id } = chat.ledger.read(projection.unread.at(count - 1));
+      const id = chat.ledger.idOf(reading.at(count - 1));
       await chat.ledger.append(chat.event("mail.read", "user", { actor_id: "user", event_id: id }));
     }
-    return { unread: projection.unread.count, attention: attentionOf(this.#chats, chat) };
+    return readingOf(this.#chats, chat);
+  }
+
+  /** The person wants to read again from this event on. Moves only back. */
+  async feedUnread(input: InputOf<"feed_unread">): Promise<ResultOf<"feed_unread">> {
+    const { chat, ordinal } = this.#place(input);
+    const first = chat.projection.reading.readFrom(ordinal);
+    if (first !== null) {
+      const id = chat.ledger.idOf(first);
+      await chat.ledger.append(chat.event("mail.unread", "user", { actor_id: "user", event_id: id }));
+    }
+    return readingOf(this.#chats, chat);
+  }
+
+  #place({ group_id: groupId, event_id: eventId }: InputOf<"feed_read">) {
+    const chat = this.#chats.get(groupId);
+    const ordinal = chat.ledger.ordinalOf(eventId);
+    if (ordinal === undefined) throw new Refusal("event_not_found", { details: { event_id: eventId } });
+    return { chat, ordinal };
   }
 
   /**

@@ -48,7 +48,7 @@ export class MessageStatuses {
     }
     for (const recipient of data.to) {
       if (recipient === "user") {
-        const read = this.#event.by === "user" || this.#ordinal <= this.#chat.projection.personCursor;
+        const read = this.#event.by === "user" || this.#ordinal <= this.#chat.projection.reading.cursor;
         status.read_status.user = read;
         status.delivery_status.user = { state: read ? "read" : "pending", reason: "", ts: null };
       } else if (data.message_mode === "mail") {

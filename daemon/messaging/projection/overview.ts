@@ -16,13 +16,20 @@ type Presence = ActorWithPresence["presence"];
 
 export function countsOf(chats: Chats, chat: GroupChat): GroupCounts {
   const attention = attentionOf(chats, chat);
-  const { unread } = chat.projection;
   return {
-    unread: unread.count,
-    first_unread: unread.count === 0 ? null : chat.ledger.idOf(unread.at(0)),
+    ...unreadOf(chat),
     attention,
     last_event: chat.lastEvent(),
   };
+}
+
+function unreadOf({ projection: { reading }, ledger }: GroupChat) {
+  return { unread: reading.count, first_unread: reading.count === 0 ? null : ledger.idOf(reading.at(0)) };
+}
+
+/** What the person's reading changes. */
+export function readingOf(chats: Chats, chat: GroupChat): ResultOf<"feed_read"> {
+  return { ...unreadOf(chat), attention: attentionOf(chats, chat) };
 }
 
 /**

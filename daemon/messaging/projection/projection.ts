@@ -10,13 +10,14 @@ import type { EventHead, Projection } from "../../ledger/types.ts";
 import { ActorQueue } from "../inbox/actor-queue.ts";
 import { ENDED_UNREAD, HANDED_BACK } from "../kinds.ts";
 import { authorOf, remoteAuthor } from "../messages/authors.ts";
-import { Backlog } from "../messages/backlog.ts";
 import { Obligations } from "./obligations.ts";
+import { PersonReading } from "./person-reading.ts";
 import { SavedProjection } from "./saved-projection.ts";
 
 /** Bookkeeping that doesn't count as something that happened in the Group. */
 const SILENT = new Set<string>([
   "mail.read",
+  "mail.unread",
   "runtime.delivery",
   "chat.cross_group_receipt",
   "actor.activity",
@@ -54,16 +55,15 @@ function concernedBy(event: EventHead): Addressee {
 
 export class MessageProjection implements Projection {
   readonly name = "messages";
-  readonly version = 3;
+  readonly version = 4;
   readonly obligations = new Obligations();
   readonly #queues = new Map<string, ActorQueue>();
   /** Cursors of generations that ended. */
   readonly #ended = new Map<string, number>();
   /** Cross-group messages from here that have no receipt: id to ordinal. */
   readonly #halfDone = new Map<string, number>();
-  #unread = new Backlog();
+  #reading = new PersonReading();
   #begin = 0;
-  #personCursor = -1;
   #lastOrdinal = -1;
   #touched = new Set<string>();
   #countsTouched = false;
@@ -75,12 +75,9 @@ export class MessageProjection implements Projection {
     return this.#begin;
   }
 
-  /** Messages to the person that came after the last one they opened. */
-  get unread(): Pick<Backlog, "count" | "at" | "countThrough"> {
-    return this.#unread;
-  }
-  get personCursor(): number {
-    return this.#personCursor;
+  /** What the person has read, and what is unread. */
+  get reading(): Pick<PersonReading, "count" | "at" | "countThrough" | "readFrom" | "cursor"> {
+    return this.#reading;
   }
   /** Ordinal of the last event that people would call one, -1 for none. */
   get lastOrdinal(): number {
@@ -135,6 +132,9 @@ export class MessageProjection implements Projection {
       case "mail.read":
         this.#mailRead(event);
         break;
+      case "mail.unread":
+        if (this.#reading.unreadFrom(event.string("event_id") ?? "")) this.#countsTouched = true;
+        break;
       case "runtime.delivery":
         this.#delivery(event);
         break;
@@ -168,9 +168,8 @@ export class MessageProjection implements Projection {
     this.#queues.clear();
     this.#ended.clear();
     this.#halfDone.clear();
-    this.#unread = new Backlog();
+    this.#reading = new PersonReading();
     this.#begin = 0;
-    this.#personCursor = -1;
     this.#lastOrdinal = -1;
     this.takeTouched();
   }
@@ -184,7 +183,7 @@ export class MessageProjection implements Projection {
     this.reset();
     this.#begin = ordinal;
     // The person needn't open what is history.
-    this.#personCursor = ordinal - 1;
+    this.#reading = new PersonReading(undefined, 0, ordinal - 1);
   }
 
   checkpoint(): Uint8Array {
@@ -195,8 +194,9 @@ export class MessageProjection implements Projection {
         ended: [...this.#ended],
         obligations: this.obligations.encode(),
         halfDone: [...this.#halfDone],
-        unread: this.#unread.encode(),
-        personCursor: this.#personCursor,
+        toPerson: this.#reading.encode(),
+        personRead: this.#reading.read,
+        personCursor: this.#reading.cursor,
         lastOrdinal: this.#lastOrdinal,
       }),
     );
@@ -212,9 +212,8 @@ export class MessageProjection implements Projection {
     for (const [name, cursor] of saved.ended) this.#ended.set(name, cursor);
     this.obligations.decode(saved.obligations);
     for (const [id, ordinal] of saved.halfDone) this.#halfDone.set(id, ordinal);
-    this.#unread = Backlog.decode(saved.unread);
+    this.#reading = PersonReading.decode(saved.toPerson, saved.personRead, saved.personCursor);
     this.#begin = saved.begin;
-    this.#personCursor = saved.personCursor;
     this.#lastOrdinal = saved.lastOrdinal;
   }
 
@@ -250,7 +249,7 @@ export class MessageProjection implements Projection {
     }
     for (const { recipient, generation, name } of audience) {
       if (recipient === "user") {
-        if (by !== "user") this.#unread.push(ordinal, id);
+        if (by !== "user") this.#reading.push(ordinal, id);
         continue;
       }
       const queue = this.#openQueue(recipient, generation, name);
@@ -289,11 +288,7 @@ export class MessageProjection implements Projection {
       this.#touched.add(recipient);
       return;
     }
-    const place = this.#unread.find(id);
-    if (place < 0) return;
-    this.#personCursor = this.#unread.at(place);
-    this.#unread.drop(place + 1);
-    this.#countsTouched = true;
+    if (this.#reading.readThrough(id)) this.#countsTouched = true;
   }
 
   #delivery(event: EventHead): void {
@@ -332,7 +327,7 @@ export class MessageProjection implements Projection {
     const about = string(data.related_event_id);
     if (actor === "") {
       // It is for the person, who hasn't seen it.
-      this.#unread.push(ordinal, event.id);
+      this.#reading.push(ordinal, event.id);
       return;
     }
     const queue = this.#openQueue(actor, string(record(data.context).actor_generation));

@@ -42,7 +42,9 @@ export const SavedProjection = z.strictObject({
   ended: z.array(z.tuple([z.string(), Ordinal])),
   obligations: z.array(SavedObligation),
   halfDone: z.array(z.tuple([z.string(), Ordinal])),
-  unread: z.string(),
+  /** What the person got, and how much of it they have read. */
+  toPerson: z.string(),
+  personRead: z.int().min(0),
   personCursor: Ordinal,
   lastOrdinal: Ordinal,
 });

@@ -39,6 +39,9 @@ export const actOnMessage: Action<MessageAction> = async (host, conversation, ac
     const answer = await host.call("reply_request_cancel", { group_id: groupId, event_id: event.id });
     feed.accept(answer.event);
     announce("The reply request was cancelled");
+  } else if (kind === "unread") {
+    await conversation.markUnread(event.id);
+    announce("Marked unread from here");
   } else if (kind === "again" && target !== undefined) {
     await host.call("message_deliver", {
       group_id: groupId,

@@ -9,6 +9,7 @@ const KEYS: readonly (readonly [keys: readonly string[], what: string])[] = [
   [["Ctrl+K", "⌘ K"], "Go to a Group, an Actor, a command, or a message in any Group"],
   [["/"], "Search in the Group"],
   [["r"], "Reply to the focused message, or to the latest"],
+  [["u"], "Mark the focused message and those after it as unread"],
   [["c"], "Write"],
   [["↑", "↓"], "Move in a list"],
   [["Home", "End"], "First and last item; in the feed, the oldest and latest message"],

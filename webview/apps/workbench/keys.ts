@@ -10,6 +10,7 @@ interface KeyActions {
   search: () => void;
   reply: () => void;
   write: () => void;
+  unread: () => void;
   map: () => void;
   palette: () => void;
   oldest: () => void;
@@ -40,6 +41,7 @@ export function handleKey(event: KeyboardEvent, actions: KeyActions): void {
     "/": actions.search,
     r: actions.reply,
     c: actions.write,
+    u: actions.unread,
     "?": actions.map,
     Home: actions.oldest,
     End: actions.newest,

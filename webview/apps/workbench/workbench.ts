@@ -420,9 +420,13 @@ class WorkbenchElement extends View {
     announce(next.title);
   }
 
+  #focused(): MessageElement | null {
+    return document.activeElement?.closest<MessageElement>("svc-message") ?? null;
+  }
+
   /** Replies to the message in focus, else to the newest one from someone else. */
   #reply(): void {
-    const focused = document.activeElement?.closest<MessageElement>("svc-message") ?? null;
+    const focused = this.#focused();
     if (focused !== null) {
       focused.reply();
       return;
@@ -439,6 +443,7 @@ class WorkbenchElement extends View {
       search: () => this.#search(),
       reply: () => this.#reply(),
       write: () => void this.#write(),
+      unread: () => this.#focused()?.markUnread(),
       palette: () =>
         void this.#dialog("palette", {
           withoutEvents: this.#conversation?.feed.withoutEvents === true,
