@@ -3,34 +3,21 @@
  * Actor is doing. The folder's face.
  */
 
-import { errorFields, type Log } from "../../platform/log.ts";
+import type { Log } from "../../platform/log.ts";
 import { Signal } from "../../platform/signal.ts";
 import { Refusal } from "../../shared/errors.ts";
-import { LIMITS } from "../../shared/limits.ts";
 import type { StoredActor } from "../../shared/model.ts";
 import type { activityOperations } from "../../shared/operations/activity.ts";
 import type { CallContext } from "../../shared/operations/caller.ts";
 import type { HandlersFor } from "../../shared/operations/handlers.ts";
 import type { HookDecision, questionOperations } from "../../shared/operations/questions.ts";
-import type { InputOf, ResultOf } from "../../shared/operations/registry.ts";
+import type { InputOf } from "../../shared/operations/registry.ts";
 import type { OpenGroup } from "../groups/group.ts";
 import type { GroupRegistry } from "../groups/registry.ts";
-import type { ActorStore, Change, Content } from "./actor-store.ts";
 import { type ActivityListener, GroupActivity, type GroupActivityDependencies } from "./group-activity.ts";
-import { answered, questionOf } from "./hooks/answers.ts";
-import { closeSession } from "./hooks/closing.ts";
-import { inferInterrupt, judge } from "./hooks/fences.ts";
-import { failTurn, inputSteps, isQueuedPrompt, refuteTurn } from "./hooks/further-turns.ts";
-import {
-  type Hook,
-  type HookRuntime,
-  isHookRuntime,
-  promptOf,
-  readHook,
-  transcriptOf,
-} from "./hooks/hook.ts";
-import { type HookState, initialState, Memory } from "./hooks/hook-state.ts";
-import { type Trouble, troubleOnScreen } from "./hooks/trouble.ts";
+import { HookStates, refused, type Submitted } from "./hook-states.ts";
+import { isHookRuntime, promptOf, readHook, transcriptOf } from "./hooks/hook.ts";
+import { troubleOnScreen } from "./hooks/trouble.ts";
 import type {
   InputListener,
   Launch,
@@ -58,17 +45,16 @@ type Shown = Omit<WorkingState, "state" | "since" | "trouble"> & {
   /** How many open questions a person may answer through svc; absent if none. */
   questions?: number;
 };
-type Submitted = ResultOf<"hook_submit">;
 type PresenceListener = (groupId: string, actorId: string) => void;
 
 export class Activity implements LaunchReports {
   readonly #deps: ActivityDependencies;
   readonly #groups = new Map<string, GroupActivity>();
   readonly #prompts = new Signal<Parameters<PromptListener>>();
-  readonly #inputs = new Signal<Parameters<InputListener>>();
   readonly #sessions = new Signal<Parameters<SessionListener>>();
   readonly #presence = new Signal<Parameters<PresenceListener>>();
   readonly #questions: Questions;
+  readonly #hooks: HookStates;
   readonly #stops: (() => void)[] = [];
   #closed = false;
   #working: WorkingStates | null = null;
@@ -82,7 +68,13 @@ export class Activity implements LaunchReports {
       changed: (groupId, actorId) => {
         this.#presence.tell(groupId, actorId);
       },
-      decided: (launch, operationId) => this.#decided(launch, operationId),
+      decided: (launch, operationId) => this.#hooks.decided(launch, operationId),
+    });
+    this.#hooks = new HookStates({
+      ...deps,
+      questions: this.#questions,
+      find: (groupId) => this.#groups.get(groupId),
+      look: () => this.#working?.look(),
     });
   }
 
@@ -96,7 +88,7 @@ export class Activity implements LaunchReports {
       launches,
       find: (groupId) => registry.find(groupId),
       evidenceOf: (group, actor, launch) => this.#evidenceOf(group, actor, launch),
-      check: (launch) => this.#check(launch),
+      check: (launch) => this.#hooks.check(launch),
       changed: (groupId, actorId) => {
         this.#presence.tell(groupId, actorId);
       },
@@ -107,7 +99,7 @@ export class Activity implements LaunchReports {
         else if (what === "removed") this.#detach(groupId);
         else if (what === "actors") this.#actorsChanged(groupId);
       }),
-      launches.onEnded((launch) => this.#ended(launch)),
+      launches.onEnded((launch) => this.#hooks.ended(launch)),
     );
   }
 
@@ -184,7 +176,7 @@ export class Activity implements LaunchReports {
   }
 
   onInput(listener: InputListener): () => void {
-    return this.#inputs.on(listener);
+    return this.#hooks.onInput(listener);
   }
 
   onSession(listener: SessionListener): () => void {
@@ -192,26 +184,11 @@ export class Activity implements LaunchReports {
   }
 
   typed(launch: Launch): void {
-    const { launches } = this.#deps;
-    this.#questions.typed(launch);
-    this.#change(launch, async (_activity, _actor, { latest, answers }) => {
-      const question = questionOf(latest.hooks);
-      if (question !== "" && launches.asks(launch)) answers.see(question);
-    });
+    this.#hooks.typed(launch);
   }
 
   interrupted(launch: Launch): void {
-    if (launch.runtime !== "claude") return;
-    this.#change(launch, (activity, actor, store) =>
-      store.submit((content) => {
-        if (content.hooks === null || !agree(launch, content.hooks)) return null;
-        const at = activity.timestampAfter(content);
-        const ended = inferInterrupt(content.hooks, at);
-        if (ended === null) return null;
-        this.#tellInput(launch, content.hooks, ended.state);
-        return activity.change(actor, content, { ...ended.state, at }, ended.revisions, at);
-      }),
-    );
+    this.#hooks.interrupted(launch);
   }
 
   doing(launch: Launch): Derived["state"] {
@@ -258,12 +235,12 @@ export class Activity implements LaunchReports {
     const hook = readHook(launch.runtime, payload);
     const prompt = promptOf(payload);
     if (prompt !== null) {
-      const isQueued = typeof hook !== "string" && this.#isQueued(launch, hook);
+      const isQueued = typeof hook !== "string" && this.#hooks.isQueued(launch, hook);
       this.#prompts.tell(launch, prompt, isQueued);
     }
     if (typeof hook === "string") return refused(hook);
     const activity = this.#get(groupId);
-    const submitted = this.#accept(
+    const submitted = this.#hooks.accept(
       activity,
       activity.group.actor(actorId),
       { ...launch, pid: launch.pid! },
@@ -304,35 +281,6 @@ export class Activity implements LaunchReports {
     return current !== null && agree(current, launch) && launches.isAlive(current);
   }
 
-  /** The question of this tool use, or of all, was answered, which no hook reports. */
-  #decided(launch: Launch, operationId: string): void {
-    this.#change(launch, (activity, actor, store) =>
-      store.submit((content) => {
-        if (content.hooks === null || !agree(launch, content.hooks)) return null;
-        const at = activity.timestampAfter(content);
-        const { state, revisions } = answered(content.hooks, at, operationId);
-        return activity.change(actor, content, state, revisions, at);
-      }),
-    );
-  }
-
-  /** As far as the hooks of this launch report. */
-  #isQueued(launch: Launch, hook: Hook): boolean {
-    const activity = this.#groups.get(launch.group_id);
-    const actor = activity?.group.record.actors.find(({ id }) => id === launch.actor_id);
-    if (activity === undefined || actor === undefined) return false;
-    const { latest, memory } = activity.storeOf(actor);
-    const { hooks } = latest;
-    if (hooks === null || memory === null || !agree(launch, hooks)) return false;
-    return hooks.session?.id === hook.session_id && isQueuedPrompt(hooks, memory, hook);
-  }
-
-  #tellInput(launch: Launch, before: HookState, after: HookState): void {
-    for (const step of inputSteps(before, after)) {
-      this.#inputs.tell(launch, step);
-    }
-  }
-
   /** The current launch, if it is committed and its process is alive. */
   async #launchOf(groupId: string, actorId: string): Promise<Launch | null> {
     const { launches } = this.#deps;
@@ -342,133 +290,6 @@ export class Activity implements LaunchReports {
     const committed = launches.committed(groupId, actorId);
     if (committed === null || committed === "corrupt" || !agree(launch, committed)) return null;
     return launches.isAlive(launch) ? launch : null;
-  }
-
-  /**
-   * State and records change together or not at all. The answer comes when the event is judged, not
-   * when it is on disk, because the runtime waits for its hook and ignores the answer. If the disk
-   * refuses, the change is undone and the working state becomes unavailable.
-   */
-  #accept(
-    activity: GroupActivity,
-    actor: StoredActor,
-    launch: Launch & { pid: number },
-    hook: Hook,
-  ): Submitted {
-    const store = activity.storeOf(actor);
-    let result: Submitted = { accepted: true, reason: null };
-    let isOther = false;
-    const committed = store.submit((content) => {
-      const at = activity.timestampAfter(content);
-      const fresh = this.#ofLaunch(store, content, launch, hook.runtime, at);
-      const judged = judge(fresh.hooks, fresh.memory, hook, at);
-      if (typeof judged === "string") {
-        result = refused(judged);
-        return null;
-      }
-      const revisions = [...fresh.leftOver, ...judged.revisions];
-      const change = activity.change(actor, content, judged.state, revisions, at);
-      store.memory = fresh.memory;
-      judged.remember();
-      isOther = questionOf(fresh.hooks) !== questionOf(judged.state);
-      // The end of a session takes nothing out of the queue.
-      if (hook.kind !== "session") this.#tellInput(launch, fresh.hooks, judged.state);
-      this.#questions.reported(launch, judged.state);
-      return change;
-    });
-    committed.then(
-      // A person is told at once what it waits for.
-      () => isOther && this.#working?.look(),
-      (error: unknown) => this.#warn(launch, error),
-    );
-    return result;
-  }
-
-  /** The hook state to continue from. Anything that an earlier launch left open is ended first. */
-  #ofLaunch(
-    store: ActorStore,
-    { hooks }: Content,
-    launch: Launch & { pid: number },
-    runtime: HookRuntime,
-    at: string,
-  ) {
-    if (hooks !== null && store.memory !== null && agree(launch, hooks)) {
-      return { hooks, memory: store.memory, leftOver: [] };
-    }
-    const leftOver = hooks === null ? [] : closeSession(hooks, at).revisions;
-    return { hooks: initialState(launch, runtime, at), memory: new Memory(), leftOver };
-  }
-
-  /** What no hook reports: that a question was answered, and that an assumed turn isn't running. */
-  #check(launch: Launch): void {
-    const { launches } = this.#deps;
-    this.#change(launch, async (activity, actor, store) => {
-      const { hooks } = store.latest;
-      if (hooks === null || !agree(launch, hooks)) return;
-      const now = this.#deps.clock.now();
-      const isAnswered = store.answers.look(questionOf(hooks), () => launches.asks(launch));
-      const quiet = Math.min(launches.quietSeconds(launch) ?? 0, (now - Date.parse(hooks.at)) / 1000);
-      const isSilent = quiet >= LIMITS.activity.assumedSilenceSeconds;
-      const failure =
-        quiet >= LIMITS.activity.errorSilenceSeconds ? this.#failureOnScreen(launch, hooks) : null;
-      if (failure !== null) {
-        await store.submit((content) => {
-          if (content.hooks?.turn?.name !== hooks.turn?.name || content.hooks === null) return null;
-          const at = activity.timestampAfter(content);
-          const next = failTurn(content.hooks, failure.words, at);
-          return next && activity.change(actor, content, next.state, next.revisions, at);
-        });
-        return;
-      }
-      if (!isAnswered && (!isSilent || hooks.turn?.isAssumed !== true)) return;
-      await store.submit((content) => {
-        if (content.hooks === null) return null;
-        const at = activity.timestampAfter(content);
-        const next = isAnswered ? answered(content.hooks, at) : refuteTurn(content.hooks, at);
-        if (next !== null) this.#questions.reported(launch, next.state);
-        return next && activity.change(actor, content, next.state, next.revisions, at);
-      });
-    });
-  }
-
-  /** Codex: a turn that its screen says has failed, in a silent terminal. */
-  #failureOnScreen(launch: Launch, { runtime, turn }: HookState): Trouble | null {
-    if (runtime !== "codex" || turn === null || turn.isWaiting) return null;
-    const trouble = troubleOnScreen(runtime, this.#deps.launches.screen(launch));
-    return trouble?.isRetrying === false ? trouble : null;
-  }
-
-  #ended(launch: Launch): void {
-    this.#questions.ended(launch);
-    this.#change(launch, (activity, actor, store) =>
-      store.submit((content): Change | null => {
-        if (content.hooks === null || !agree(launch, content.hooks)) return null;
-        const at = activity.timestampAfter(content);
-        const closed = closeSession(content.hooks, at);
-        const change = activity.change(actor, content, closed.state, closed.revisions, at);
-        return { ...change, content: { ...change.content, hooks: null } };
-      }),
-    );
-  }
-
-  /** Changes an Actor's activity without a waiting caller. */
-  #change(
-    launch: Launch,
-    change: (activity: GroupActivity, actor: StoredActor, store: ActorStore) => Promise<void>,
-  ): void {
-    const { group_id: groupId, actor_id: actorId, generation } = launch;
-    const activity = this.#groups.get(groupId);
-    const actor = activity?.group.record.actors.find((one) => one.id === actorId);
-    if (activity === undefined || actor?.generation !== generation) return;
-    try {
-      change(activity, actor, activity.storeOf(actor)).catch((error: unknown) => this.#warn(launch, error));
-    } catch (error) {
-      this.#warn(launch, error);
-    }
-  }
-
-  #warn({ group_id: groupId, actor_id: actorId }: Launch, error: unknown): void {
-    this.#deps.log.warn("runtime activity", { group: groupId, actor: actorId, ...errorFields(error) });
   }
 
   #evidenceOf(group: OpenGroup, actor: StoredActor, launch: Launch): HookEvidence {
@@ -518,8 +339,4 @@ export class Activity implements LaunchReports {
     this.#questions.recheck(groupId);
     this.#working?.forget(groupId, activity.group.record.actors);
   }
-}
-
-function refused(reason: NonNullable<Submitted["reason"]>): Submitted {
-  return { accepted: false, reason };
 }
