@@ -61,13 +61,18 @@ export class VerifyingKey {
  */
 export class VerifyingKeys {
   readonly #keys = new Map<string, VerifyingKey>();
+  readonly #most: number;
+
+  constructor(most: number = LIMITS.connect.admittedKeys) {
+    this.#most = most;
+  }
 
   /** Throws RangeError if it can't be used as a key. */
   of(publicKey: string): VerifyingKey {
     let key = this.#keys.get(publicKey);
     if (key === undefined) {
       key = VerifyingKey.admit(publicKey);
-      if (this.#keys.size >= LIMITS.connect.admittedKeys) this.#keys.clear();
+      if (this.#keys.size >= this.#most) this.#keys.clear();
       this.#keys.set(publicKey, key);
     }
     return key;

@@ -498,6 +498,8 @@ export const LIMITS = {
     auditShown: 100,
     auditDays: 365,
     sweepSeconds: 300,
+    /** Keys of instances that one process keeps ready for verification. */
+    admittedKeys: 10_000,
     /** Statements that stay prepared on the embedded database. */
     preparedStatements: 256,
     busyMilliseconds: 5000,

@@ -72,7 +72,7 @@ export interface DirectoryDependencies {
 
 export class Directory {
   readonly #deps: DirectoryDependencies;
-  readonly #keys = new VerifyingKeys();
+  readonly #keys = new VerifyingKeys(LIMITS.account.admittedKeys);
 
   constructor(deps: DirectoryDependencies) {
     this.#deps = deps;
@@ -150,51 +150,53 @@ export class Directory {
       public_key: registration.public_key,
       client_version: registration.client_version,
     };
-    const row = await store.db
-      .insertInto("connect_instances")
-      .columns([
-        "device_id",
-        "member_id",
-        "instance_id",
-        "public_key",
-        "client_version",
-        "public_origin",
-        "proof_at",
-        "registered_at",
-      ])
-      .expression((eb) =>
-        eb
-          .selectFrom("devices")
-          .select([
-            "devices.id",
-            "devices.member_id",
-            sql<string>`cast(${values.instance_id} as text)`.as("instance_id"),
-            sql<string>`cast(${values.public_key} as text)`.as("public_key"),
-            sql<string>`cast(${values.client_version} as text)`.as("client_version"),
-            sql<string | null>`cast(${registration.public_origin} as text)`.as("public_origin"),
-            sql<number>`cast(${milliseconds(registration.issued_at)} as bigint)`.as("proof_at"),
-            sql<number>`cast(${clock.now()} as bigint)`.as("registered_at"),
-          ])
-          .where("devices.id", "=", device.id)
-          .where("devices.retired_at", "is", null)
-          // A retirement at the same time comes wholly before or wholly after this.
-          .$if(store.kind === "postgres", (query) => query.forShare()),
-      )
-      .onConflict((conflict) =>
-        conflict
-          .column("device_id")
-          .doUpdateSet((eb) => ({
-            client_version: eb.ref("excluded.client_version"),
-            public_origin: eb.ref("excluded.public_origin"),
-            proof_at: eb.ref("excluded.proof_at"),
-            registered_at: eb.ref("excluded.registered_at"),
-          }))
-          .whereRef("connect_instances.instance_id", "=", "excluded.instance_id")
-          .whereRef("connect_instances.proof_at", "<=", "excluded.proof_at")
-          .where("connect_instances.retired_at", "is", null),
-      )
-      .returning("device_id")
-      .executeTakeFirst();
+    const row = await store.write(async (db) =>
+      db
+        .insertInto("connect_instances")
+        .columns([
+          "device_id",
+          "member_id",
+          "instance_id",
+          "public_key",
+          "client_version",
+          "public_origin",
+          "proof_at",
+          "registered_at",
+        ])
+        .expression((eb) =>
+          eb
+            .selectFrom("devices")
+            .select([
+              "devices.id",
+              "devices.member_id",
+              sql<string>`cast(${values.instance_id} as text)`.as("instance_id"),
+              sql<string>`cast(${values.public_key} as text)`.as("public_key"),
+              sql<string>`cast(${values.client_version} as text)`.as("client_version"),
+              sql<string | null>`cast(${registration.public_origin} as text)`.as("public_origin"),
+              sql<number>`cast(${milliseconds(registration.issued_at)} as bigint)`.as("proof_at"),
+              sql<number>`cast(${clock.now()} as bigint)`.as("registered_at"),
+            ])
+            .where("devices.id", "=", device.id)
+            .where("devices.retired_at", "is", null)
+            // A retirement at the same time comes wholly before or wholly after this.
+            .$if(store.kind === "postgres", (query) => query.forShare()),
+        )
+        .onConflict((conflict) =>
+          conflict
+            .column("device_id")
+            .doUpdateSet((eb) => ({
+              client_version: eb.ref("excluded.client_version"),
+              public_origin: eb.ref("excluded.public_origin"),
+              proof_at: eb.ref("excluded.proof_at"),
+              registered_at: eb.ref("excluded.registered_at"),
+            }))
+            .whereRef("connect_instances.instance_id", "=", "excluded.instance_id")
+            .whereRef("connect_instances.proof_at", "<=", "excluded.proof_at")
+            .where("connect_instances.retired_at", "is", null),
+        )
+        .returning("device_id")
+        .executeTakeFirst(),
+    );
     return row !== undefined;
   }
 

@@ -2,7 +2,14 @@
  * The schema's history. Every step only adds, so that the version before it can go on working on
  * the same store. All pending steps run in one transaction.
  */
-import { type ColumnDefinitionBuilder, type Kysely, type Migration, Migrator, sql } from "kysely";
+import {
+  type ColumnDefinitionBuilder,
+  type Kysely,
+  type Migration,
+  Migrator,
+  PostgresAdapter,
+  sql,
+} from "kysely";
 import { StoreProblem } from "./problem.ts";
 
 /** Steps create tables before the types of the schema hold. */
@@ -226,6 +233,13 @@ const MIGRATIONS: Record<string, Migration> = {
         .on("group_invitations")
         .column("expires_at")
         .execute();
+    },
+  },
+  "0012_unlogged_limits": {
+    // Counts of a minute needn't outlive a crash of the server, and each would cost it a sync.
+    async up(db: Db) {
+      if (db.getExecutor().adapter instanceof PostgresAdapter)
+        await sql`alter table rate_limits set unlogged`.execute(db);
     },
   },
 };

@@ -8,6 +8,7 @@ import {
   SqliteAdapter,
   type SqliteDatabase,
   SqliteDialect,
+  type SqliteDialectConfig,
   SqliteDriver,
   type SqliteStatement,
 } from "kysely";
@@ -69,8 +70,20 @@ function wrapped(statement: Libsql.Statement): SqliteStatement {
  * first write if another process has written in between.
  */
 class ImmediateDriver extends SqliteDriver {
+  readonly #database: Libsql.Database;
+
+  constructor(config: SqliteDialectConfig, database: Libsql.Database) {
+    super(config);
+    this.#database = database;
+  }
+
   override async beginTransaction(connection: DatabaseConnection): Promise<void> {
     await connection.executeQuery(CompiledQuery.raw("begin immediate"));
+  }
+
+  /** SQLite itself has rolled back what met a full disk, for example. */
+  override async rollbackTransaction(connection: DatabaseConnection): Promise<void> {
+    if (this.#database.inTransaction) await super.rollbackTransaction(connection);
   }
 }
 
@@ -95,7 +108,7 @@ export function openSqlite(path: string): { dialect: Dialect; backup: (target: s
   const plain = new SqliteDialect(config);
   return {
     dialect: {
-      createDriver: (): Driver => new ImmediateDriver(config),
+      createDriver: (): Driver => new ImmediateDriver(config, database),
       createAdapter: () => new TransactionalAdapter(),
       createQueryCompiler: () => plain.createQueryCompiler(),
       createIntrospector: (db) => plain.createIntrospector(db),

@@ -9,6 +9,7 @@ import type { Pool } from "pg";
 import type { Log } from "../../platform/log.ts";
 import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
+import { GroupCommit } from "./group-commit.ts";
 import { migrate } from "./migrations.ts";
 import { openPostgres } from "./postgres.ts";
 import { StoreProblem } from "./problem.ts";
@@ -64,6 +65,11 @@ export interface Store {
    * `work` must have no effect outside of the store.
    */
   transaction<Result>(work: (transaction: Transaction<Schema>) => Promise<Result>): Promise<Result>;
+  /**
+   * Runs one statement and resolves when it is durable. It may share its commit with others, and
+   * must have no effect outside of the store.
+   */
+  write<Result>(statement: (db: Queries) => Promise<Result>): Promise<Result>;
   /** Writes a copy of the embedded database. PostgreSQL has its own tools. */
   backup: (target: string) => void;
   close(): Promise<void>;
@@ -98,11 +104,13 @@ export async function openStore({ folder, database, log }: StoreOptions): Promis
 function openEmbedded(folder: string): Store {
   const { dialect, backup } = openSqlite(join(folder, STORE_FILE));
   const db: Db = new Kysely({ dialect });
+  const commits = new GroupCommit(db, isDuplicate);
   return {
     kind: "sqlite",
     db,
     pool: null,
     transaction: async (work) => db.transaction().execute(work),
+    write: async (statement) => commits.write(statement),
     backup,
     close: async () => db.destroy(),
   };
@@ -124,6 +132,8 @@ function openServer(url: string, log: Log): Store {
         }
       }
     },
+    // The server lets statements of all processes share their syncs.
+    write: async (statement) => statement(db),
     backup() {
       throw new Refusal("invalid_args", {
         specifics: "The store is PostgreSQL.",
