@@ -21,7 +21,10 @@ import type { Counted, Limits } from "./limits.ts";
 const { account } = LIMITS;
 const GRANT_TYPE = "urn:ietf:params:oauth:grant-type:device_code";
 
-const claimed = text(account.claimedBytes).optional();
+const claimed = text(account.claimedBytes)
+  // PostgreSQL can't store it.
+  .refine((value) => !value.includes("\0"), "has a NUL character")
+  .optional();
 const DeviceCodeBody = z.strictObject({
   hostname: claimed,
   client_version: claimed,

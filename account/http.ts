@@ -20,8 +20,8 @@ export function addressKey(address: string): string {
 
 /** The value of a header that may be given once; undefined if it isn't there. */
 export function headerOf(request: Request, name: string): string | undefined {
-  const value = request.headers[name];
-  return typeof value === "string" ? value : undefined;
+  const values = request.headersDistinct[name];
+  return values?.length === 1 ? values[0] : undefined;
 }
 
 /** Ends a response with a body that no cache keeps. */
@@ -56,6 +56,14 @@ export function requestId(response: Response): string {
   return typeof id === "string" ? id : "";
 }
 
+/** Throws `invalid_request` for NUL, which PostgreSQL can't even look for. */
+export function checkStorable(values: Iterable<string>): void {
+  for (const value of values) {
+    if (value.includes("\0"))
+      throw new Refusal("invalid_request", { specifics: "A value has a NUL character." });
+  }
+}
+
 /** Fields of a form or a query, each at most once. Throws `invalid_request`. */
 export function fieldsOf(encoded: string): Record<string, string> {
   const fields: Record<string, string> = {};
@@ -64,5 +72,6 @@ export function fieldsOf(encoded: string): Record<string, string> {
       throw new Refusal("invalid_request", { specifics: "A field of the form is repeated." });
     fields[name] = value;
   }
+  checkStorable(Object.values(fields));
   return fields;
 }

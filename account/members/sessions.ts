@@ -104,9 +104,9 @@ export class Sessions {
   #tokenOf(request: Request): string | null {
     const found = (request.headers.cookie ?? "")
       .split(";")
-      .map((pair) => pair.trim().split("="))
-      .filter(([name]) => name === this.#cookie);
-    const token = found[0]?.[1] ?? "";
+      .map((pair) => pair.trim())
+      .filter((pair) => pair.startsWith(`${this.#cookie}=`));
+    const token = found[0]?.slice(this.#cookie.length + 1) ?? "";
     return found.length === 1 && TOKEN.test(token) ? token : null;
   }
 

@@ -24,18 +24,18 @@ export class GroupCommit {
 
   /** Resolves when what `statement` wrote is synced. */
   write<Result>(statement: (transaction: Transaction<Schema>) => Promise<Result>): Promise<Result> {
-    return new Promise((resolve, reject) => {
+    return new Promise((resolve, fail: Job["fail"]) => {
       const write: Job["write"] = async (transaction) => {
         try {
           const result = await statement(transaction);
           return () => resolve(result);
         } catch (error) {
-          if (this.#isOwn(error)) return () => reject(error as Error);
+          if (this.#isOwn(error)) return () => fail(error);
           throw error;
         }
       };
       // Requests that arrived with this one come before the commit.
-      if (this.#waiting.push({ write, fail: reject }) === 1) setImmediate(() => void this.#commit());
+      if (this.#waiting.push({ write, fail }) === 1) setImmediate(() => void this.#commit());
     });
   }
 

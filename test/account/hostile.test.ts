@@ -1,14 +1,30 @@
 /** What a service on the Internet gets: wrong credentials, foreign forms, codes of SQL, guesses. */
 import assert from "node:assert/strict";
 import { readdirSync, readFileSync } from "node:fs";
+import { connect } from "node:net";
 import { join } from "node:path";
 import { sql } from "kysely";
 import { ISSUER_ANSWER_PATH } from "../../account/members/issuer.ts";
 import { Operator } from "../../account/operator.ts";
 import { RealRandom } from "../../platform/real-random.ts";
 import { LIMITS } from "../../shared/limits.ts";
+import { Registration } from "../../shared/wire/v1/proofs.ts";
+import { until } from "../support/until.ts";
+import { insertDevices, insertMembers } from "./inserted.ts";
 import { trusting } from "./issuers.ts";
 import { ask, csrfOf, KINDS, TestDevice, TestInstance, TestService } from "./service.ts";
+
+/** What the service answers to these bytes until it ends the connection. */
+function spoken(port: number, text: string): Promise<string> {
+  return new Promise((resolve, reject) => {
+    const socket = connect(port, "127.0.0.1", () => socket.write(text));
+    let answer = "";
+    socket.setEncoding("latin1").on("data", (piece: string) => {
+      answer += piece;
+    });
+    socket.once("error", reject).once("close", () => resolve(answer));
+  });
+}
 
 type Who = "anybody" | "device" | "member";
 
@@ -201,6 +217,153 @@ for (const kind of KINDS) {
       }
       const { body: shown } = await device.get("/v1/device");
       assert.deepEqual([shown.account_label, shown.display_name], [nasty, nasty]);
+    });
+
+    it("name nothing that a database can't even look for", async () => {
+      const ada = await service.member("Nil");
+      const [nul, id] = ["a\0b", "a%00b"];
+      for (const [path] of PAGES) {
+        const pathOnly = path.replace(":id", id);
+        for (const asked of pathOnly === path ? [`${path}?next=${id}`] : [pathOnly])
+          assert.equal((await ada.get(asked)).status, 400, asked);
+      }
+      const csrf = csrfOf((await ada.get("/")).body as string);
+      for (const [path, names] of Object.entries({
+        "/connect/select": ["ticket", "invitation", "recipient"],
+        "/connect/:id/disconnect": [],
+        "/connect/:id/revoke": [],
+        "/connect/invitations/:id/cancel": [],
+        "/connect/invitations/:id/reject": [],
+        "/device": ["user_code"],
+        "/device/decide": ["user_code", "decision", "passkey"],
+        "/devices/retire": ["device"],
+        "/devices/rename": ["device", "name"],
+        "/devices/remove": ["device"],
+        "/security/passkeys/remove": ["id"],
+        "/login/recovery": ["code"],
+        "/login/development": ["name"],
+      })) {
+        const fields = { csrf, ...Object.fromEntries(names.map((name) => [name, nul])) };
+        const { status } = await ada.post(path.replace(":id", id), fields);
+        assert.equal(status, 400, path);
+      }
+      const device = await service.device(ada);
+      for (const [path, body] of [
+        ["/v1/device/code", { hostname: nul }],
+        ["/v1/device/code", { client_version: nul }],
+        [
+          "/v1/device/token",
+          { grant_type: "urn:ietf:params:oauth:grant-type:device_code", device_code: nul },
+        ],
+        ["/v1/device/name", { display_name: nul }],
+        ["/v1/connect/groups", { invalidated: [nul] }],
+      ] as const)
+        assert.equal((await device.post(path, body)).status, 400, JSON.stringify(body));
+    });
+
+    it("register nothing with one field wrong, whoever signed it", async () => {
+      const wrong = [undefined, null, 7, true, [], {}, "", " ", "x", "a\0b", "\u{1f600}", "x".repeat(2000)];
+      const [member] = await insertMembers(service.store.db, 1);
+      const fields = Object.keys(Registration.shape) as (keyof Registration)[];
+      const ports = [Number(new URL(service.origin).port)];
+      const devices = await insertDevices(service.store.db, { service, ports }, [member!], fields.length);
+      const instance = new TestInstance();
+      for (const [index, field] of fields.entries()) {
+        for (const value of wrong) {
+          // That is how an instance without a route registers.
+          if (field === "public_origin" && value === null) continue;
+          const body = devices[index]!.registration(instance, { [field]: value });
+          const { status } = await devices[index]!.post("/v1/connect/instances", body);
+          assert.equal(status, 400, field);
+        }
+      }
+      const written = await service.store.db
+        .selectFrom("connect_instances")
+        .select("device_id")
+        .where("member_id", "=", member!)
+        .execute();
+      assert.deepEqual(written, []);
+    });
+
+    it("confuse nobody with a header or a cookie twice", async () => {
+      const ada = await service.member("Ada");
+      const device = await service.device(ada);
+      const mallory = await service.device(await service.member("Mallory"));
+      const { host } = new URL(service.origin);
+      const own = `authorization: Bearer ${device.token}`;
+      const versions = ["svc-membership-version: 1", "svc-client-version: 0.5.0"];
+      const status = async (method: string, path: string, lines: string[]): Promise<number> => {
+        const head = [`${method} ${path} HTTP/1.1`, ...lines, "connection: close", "", ""].join("\r\n");
+        return Number(/^HTTP\/1\.1 ([0-9]{3})/u.exec(await spoken(service.settings.port, head))?.[1]);
+      };
+      const instances = (lines: string[]) => status("GET", "/v1/connect/instances", lines);
+      assert.equal(await instances([`host: ${host}`, own, ...versions]), 200);
+      for (const [lines, expected] of [
+        [[`host: ${host}`, own, `authorization: Bearer ${mallory.token}`, ...versions], 401],
+        [
+          [`host: ${host}`, `authorization: Bearer ${mallory.token}, Bearer ${device.token}`, ...versions],
+          401,
+        ],
+        [[`host: ${host}`, own, ...versions, "svc-client-version: 0.5.0"], 426],
+        [[`host: ${host}`, own, ...versions, "svc-membership-version: 1"], 426],
+        [[`host: ${host}`, "host: evil.example", own, ...versions], 421],
+        [["host: evil.example", `x-forwarded-host: ${host}`, own, ...versions], 421],
+        [[`host: ${host}`, own, ...versions, "content-length: 1", "transfer-encoding: chunked"], 400],
+        [[`host: ${host}`, own, ...versions, "content-length: 1", "content-length: 2"], 400],
+      ] as const)
+        assert.equal(
+          await instances([...lines]),
+          expected,
+          lines.join(" | ").replaceAll(/Bearer \S+/gu, "…"),
+        );
+
+      const [[name, token]] = [...ada.cookies] as [[string, string]];
+      const home = (cookie: string) => status("GET", "/", [`host: ${host}`, `cookie: ${cookie}`]);
+      assert.equal(await home(`${name}=${token}`), 200);
+      for (const cookie of [
+        `${name}=${token}; ${name}=${token}`,
+        `${name}=${"x".repeat(43)}; ${name}=${token}`,
+        `${name.toUpperCase()}=${token}`,
+        `__Host-${name}=${token}`,
+        `${name}="${token}"`,
+        `${name}=${token}=`,
+      ])
+        assert.equal(await home(cookie), 303, cookie.replaceAll(token, "…"));
+    });
+
+    it("hold no request open with a slow body", async () => {
+      const ada = await service.member("Ada");
+      const device = await service.device(ada);
+      const { host } = new URL(service.origin);
+      const cookie = [...ada.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
+      const json = [
+        "content-type: application/json",
+        ...Object.entries(device.headers()).map((pair) => pair.join(": ")),
+      ];
+      const form = [
+        "content-type: application/x-www-form-urlencoded",
+        `origin: ${service.origin}`,
+        `cookie: ${cookie}`,
+      ];
+      for (const [path, headers] of [
+        ["/v1/connect/instances", json],
+        ["/v1/device/name", json],
+        ["/devices/rename", form],
+      ] as const) {
+        const head = [`POST ${path} HTTP/1.1`, `host: ${host}`, ...headers, "content-length: 100", "", "{"];
+        let answer: string | null = null;
+        const slow = spoken(service.settings.port, head.join("\r\n")).then((text) => {
+          answer = text;
+        });
+        await until("the end of the wait", async () => {
+          service.clock.advance(LIMITS.http.requestSeconds * 1000);
+          // Others are answered meanwhile.
+          assert.equal((await ada.get("/login")).status < 400, true);
+          return answer;
+        });
+        await slow;
+        assert.match(answer ?? "", /^HTTP\/1\.1 408 [\s\S]*\r\nConnection: close\r\n/u, path);
+      }
     });
 
     it("guess no user code: a member is stopped, the others in the office aren't", async () => {
