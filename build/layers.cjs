@@ -51,6 +51,7 @@ exports.fronts = [
       "messages/message-keys",
       "messages/statuses",
       "messages/trouble-notices",
+      "presentations/presentations",
       "projection/projections",
     ],
   },

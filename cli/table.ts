@@ -8,6 +8,7 @@ import { daemonCommands } from "./tables/daemon.ts";
 import { directCommands } from "./tables/direct.ts";
 import { groupCommands } from "./tables/groups.ts";
 import { messageCommands } from "./tables/messages.ts";
+import { presentationCommands } from "./tables/presentations.ts";
 
 /** In the order of the help. */
 export const COMMANDS: readonly Command[] = [
@@ -15,6 +16,7 @@ export const COMMANDS: readonly Command[] = [
   ...groupCommands,
   ...actorCommands,
   ...messageCommands,
+  ...presentationCommands,
   ...directCommands,
   ...accountCommands,
   ...accessCommands,

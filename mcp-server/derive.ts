@@ -144,7 +144,9 @@ function derive(tool: Tool): DerivedTool {
       needs: [...new Set([...needs, ...(tool.required ?? [])])],
       inGroup: FROM_IDENTITY in (input.properties ?? {}),
     };
-    Object.assign(results, compactOutput(schemaOf(operation, "output"), 2)["properties"]);
+    // Where only the action tells which results come, more detail wouldn't help.
+    const depth = names.length > 1 ? 1 : 2;
+    Object.assign(results, compactOutput(schemaOf(operation, "output"), depth)["properties"]);
   }
   if (names.length === 0) results["text"] = { type: "string" };
   const [first] = Object.values(actions);

@@ -44,6 +44,11 @@ answers duplicate: true. Write Markdown, one topic per message. insight is one s
 Attach files of your project with \`paths\` or svc_file_send. svc_file shows an attachment of a message; save_to copies it into your project.
 Paths outside the project are refused.
 
+## Showing a result
+
+svc_presentation publishes a report, table, picture, page or link in one of four slots beside the conversation. Then refer to it in your message
+with refs: [{kind: "presentation_ref", slot: 1}].
+
 ## Looking back
 
 svc_message_history: what you sent and received. svc_group: the Group. svc_actor: the Actors and their state; the foreman adds and removes them.

@@ -45,7 +45,8 @@ export interface Tool {
 }
 
 const MESSAGE_FIELDS = { idempotency_key: "client_id" };
-const MESSAGE_HIDDEN = ["attachments", "refs", "quote_text"];
+const MESSAGE_HIDDEN = ["attachments", "quote_text"];
+const REFS = "To a slot: [{kind: 'presentation_ref', slot: 1}].";
 const TO = "Actor ids, unique titles, @all, @peers, @foreman, or user. Optional; the default is the Group's.";
 const KEY = "Optional. Sending again with the same key and content doesn't create a second message.";
 const PATHS = "Files of your project to attach.";
@@ -102,6 +103,7 @@ export const TOOLS: readonly Tool[] = [
       to: TO,
       idempotency_key: KEY,
       paths: PATHS,
+      refs: REFS,
       insight: "What the reader should take away, in one sentence.",
       reply_to: "The message that this one follows, without answering a request.",
       local_group_id: "Another Group on this machine to send to.",
@@ -129,6 +131,7 @@ export const TOOLS: readonly Tool[] = [
       to: "Set this only to answer someone other than the sender.",
       idempotency_key: KEY,
       paths: PATHS,
+      refs: REFS,
     },
     reach: "svc",
   },
@@ -190,12 +193,32 @@ export const TOOLS: readonly Tool[] = [
     description: "Send 1-16 files of your project in one message.",
     operations: { "": "send_files" },
     fields: MESSAGE_FIELDS,
-    hidden: MESSAGE_HIDDEN,
+    hidden: [...MESSAGE_HIDDEN, "refs"],
     arguments: { to: TO, idempotency_key: KEY, ...REMOTE_ARGUMENTS },
     defaults: { message_mode: "mail" },
     defaultsFor: sentToPerson,
     switches: [{ arguments: REMOTE_FIELDS, operation: "connect_send_files" }],
     reach: "project",
+  },
+  {
+    name: "svc_presentation",
+    title: "Show a result",
+    description:
+      "Show the person a result (report, table, picture, page, link) beside the conversation instead of a path in it. publish puts it in one of four slots and replaces what that slot showed. HTML must be one page with everything inside: it reaches no network.",
+    operations: {
+      publish: "presentation_publish",
+      clear: "presentation_clear",
+      list: "presentation_list",
+    },
+    defaultAction: "list",
+    fields: { idempotency_key: "client_id" },
+    arguments: {
+      slot: "One slot for one subject.",
+      path: "File of your project.",
+      text: "The content itself, instead of path.",
+      url: "For kind url.",
+    },
+    reach: "svc",
   },
   {
     name: "svc_group",

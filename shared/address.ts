@@ -1,6 +1,6 @@
 /**
  * Addresses of the Workbench (docs/interface.md#addresses): a Group, and in it a message, a
- * thread, a terminal or a search. No secret is ever part of one.
+ * thread, a terminal, a search or what a slot shows. No secret is ever part of one.
  */
 import { ID_PATTERNS } from "./id-patterns.ts";
 import { LIMITS } from "./limits.ts";
@@ -14,6 +14,10 @@ export interface Address {
   actorId: string | null;
   /** What is searched for; empty while nothing was typed. */
   search: string | null;
+  /** The slot whose content is shown beside the conversation. */
+  slot: number | null;
+  /** An earlier version of that slot: the event that published it. */
+  versionId: string | null;
 }
 
 export const NOWHERE: Readonly<Address> = {
@@ -22,7 +26,11 @@ export const NOWHERE: Readonly<Address> = {
   threadId: null,
   actorId: null,
   search: null,
+  slot: null,
+  versionId: null,
 };
+
+const SLOT = new RegExp(`^[1-${LIMITS.presentation.slots}]$`);
 
 function matching(value: string | null, pattern: RegExp): string | null {
   return value !== null && pattern.test(value) ? value : null;
@@ -33,22 +41,28 @@ export function readAddress(query: string): Address {
   const members = new URLSearchParams(query);
   const groupId = matching(members.get("group"), ID_PATTERNS.group);
   if (groupId === null) return { ...NOWHERE };
+  const slot = matching(members.get("presentation"), SLOT);
   return {
     groupId,
     eventId: matching(members.get("message"), ID_PATTERNS.event),
     threadId: matching(members.get("thread"), ID_PATTERNS.event),
     actorId: matching(members.get("terminal"), ID_PATTERNS.actor),
     search: members.get("search")?.slice(0, LIMITS.addressSearchCharacters) ?? null,
+    slot: slot === null ? null : Number(slot),
+    versionId: slot === null ? null : matching(members.get("version"), ID_PATTERNS.event),
   };
 }
 
 /** The query of an address, with its question mark; empty for nowhere. */
-export function addressQuery({ groupId, eventId, threadId, actorId, search }: Address): string {
+export function addressQuery(address: Address): string {
+  const { groupId, eventId, threadId, actorId, search, slot, versionId } = address;
   if (groupId === null) return "";
   const members = new URLSearchParams({ group: groupId });
   if (eventId !== null) members.set("message", eventId);
   if (threadId !== null) members.set("thread", threadId);
   if (actorId !== null) members.set("terminal", actorId);
   if (search !== null) members.set("search", search.slice(0, LIMITS.addressSearchCharacters));
+  if (slot !== null) members.set("presentation", String(slot));
+  if (slot !== null && versionId !== null) members.set("version", versionId);
   return `?${members}`;
 }

@@ -72,6 +72,11 @@ const entries = {
     sentence: "An attachment is missing or too large, or there are too many.",
     remedy: "Attach smaller or fewer files.",
   },
+  invalid_content: {
+    status: 400,
+    sentence: "The content isn't of the kind that was given.",
+    remedy: "Give the kind that fits the file, or another file.",
+  },
   invalid_path: {
     status: 400,
     sentence: "The path isn't inside the Actor's project directory.",
@@ -199,6 +204,11 @@ const entries = {
     status: 404,
     sentence: "There is no such file in this Group.",
     remedy: "Check the message and the file's SHA-256.",
+  },
+  presentation_not_found: {
+    status: 404,
+    sentence: "The slot shows no file, or has no such version.",
+    remedy: "List what is shown with 'svc presentation list'.",
   },
   token_not_found: {
     status: 404,

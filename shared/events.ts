@@ -8,7 +8,10 @@
  * they were written from these types.
  */
 import * as z from "zod";
-import { ActorId, Attachment, EventId, MessageFormat, MessageMode } from "./model.ts";
+import { LIMITS } from "./limits.ts";
+import { ActorId, Attachment, EventId, label, MessageFormat, MessageMode, Sha256, text } from "./model.ts";
+import { PRESENTATION_KINDS } from "./presentation-kind.ts";
+import { isWebAddress } from "./web-address.ts";
 
 const Generations = z.record(z.string(), z.string());
 /** A person or an Actor of another instance, in a message or a withdrawal. */
@@ -180,6 +183,45 @@ const ActorAnswer = OfActor.extend({
   /** It was no longer open when this was recorded, so the runtime never got the answer. */
   late: z.literal(true).optional(),
 });
+
+/** What a slot can show. */
+export const PresentationKind = z.enum(PRESENTATION_KINDS);
+export const PresentationSlot = z.int().min(1).max(LIMITS.presentation.slots);
+/** A link to the Web, as a person would open it. */
+export const WebAddress = text(LIMITS.presentation.urlBytes).refine(
+  isWebAddress,
+  "isn't an http or https address without a user name and password",
+);
+
+/** `presentation.publish`: a slot shows something else from here on. */
+const PresentationPublish = z
+  .object({
+    slot: PresentationSlot,
+    title: label(LIMITS.presentation.titleBytes),
+    kind: PresentationKind,
+    sha256: Sha256.optional(),
+    bytes: z.int().min(0).max(LIMITS.presentation.contentBytes).optional(),
+    mime_type: text(LIMITS.attachment.mimeBytes).optional(),
+    url: WebAddress.optional(),
+    /**
+     * The file once more. Every version looks here to see which files an event refers to, also one
+     * that doesn't know this kind.
+     */
+    attachments: z.array(z.object({ sha256: Sha256 })).max(1),
+    actor_generation: z.string().optional(),
+    client_id: z.string().optional(),
+    /** Digest of the caller's input, if it gave a `client_id`. */
+    client_sha256: z.string().optional(),
+  })
+  .refine(
+    ({ kind, sha256, url }) =>
+      (kind === "url") === (url !== undefined) && (kind === "url") === (sha256 === undefined),
+    "has neither a file nor an address, or both",
+  );
+
+/** `presentation.clear`: a slot is empty from here on. */
+const PresentationClear = z.object({ slot: PresentationSlot });
+
 const Changed = { fields: z.array(z.string()), title: z.string().optional() };
 
 /** By kind: the data of every event that this version writes. */
@@ -219,6 +261,8 @@ export const EVENT_DATA = {
   "actor.restart": OfActor,
   "actor.answer": ActorAnswer,
   "actor.activity": ActorActivity,
+  "presentation.publish": PresentationPublish,
+  "presentation.clear": PresentationClear,
 } as const satisfies Record<string, z.ZodObject>;
 
 export type EventKind = keyof typeof EVENT_DATA;

@@ -37,6 +37,18 @@ export const LIMITS = {
     /** A pause of this length ends the upload. */
     stallSeconds: 60,
   },
+  /** What Actors show beside the conversation (docs/presentations.md). */
+  presentation: {
+    slots: 4,
+    contentBytes: 10 * MiB,
+    titleBytes: 512,
+    urlBytes: 2048,
+    pathCharacters: 4096,
+    /** Versions of a slot that can be stepped back through, newest first. */
+    versions: 50,
+    /** What is looked at to find out which kind of image or PDF a file is. */
+    headBytes: 4 * KiB,
+  },
   group: {
     perHome: 4096,
     /** How often the daemon tries to open a Group again after a disk failure. */

@@ -22,7 +22,11 @@ async function addressOf(context: CommandContext): Promise<string> {
 }
 
 export async function open(context: CommandContext): Promise<number> {
-  const query = await addressOf(context);
+  return openWorkbench(context, await addressOf(context));
+}
+
+/** Opens it at an address's query, or prints the one-time link. Returns the exit code. */
+export async function openWorkbench(context: CommandContext, query: string): Promise<number> {
   const envelope = await context.client.call("login_link_create", {});
   if (envelope.ok) envelope.result.url = envelope.result.url.replace("/#", `/${query}#`);
   if (!envelope.ok || context.out.json) return context.show(envelope, () => undefined);

@@ -27,8 +27,9 @@ import type { BlobStore } from "./files/blobs.ts";
 import type { ActorQueue } from "./inbox/actor-queue.ts";
 import { MailHold } from "./inbox/mail-hold.ts";
 import type { Author, Said } from "./messages/message-event.ts";
+import type { PresentationProjection } from "./projection/presentation-projection.ts";
 import type { MessageProjection } from "./projection/projection.ts";
-import type { MessageProjections } from "./projection/projections.ts";
+import type { GroupProjections, MessageProjections } from "./projection/projections.ts";
 
 /** Smaller ones, for tests. */
 export interface MessagingLimits {
@@ -144,6 +145,7 @@ export type ActorCaller = Extract<Caller, { kind: "actor" }>;
 export class GroupChat {
   readonly group: OpenGroup;
   readonly projection: MessageProjection;
+  readonly presentations: PresentationProjection;
   readonly blobs: BlobStore;
   /** Keyed calls that aren't recorded yet. */
   readonly underWay = new Map<string, { digest: string; done: Promise<unknown> }>();
@@ -151,10 +153,16 @@ export class GroupChat {
   readonly #around: ChatSurroundings;
   #last: { ordinal: number; id: string; ts: string } | null = null;
 
-  constructor(group: OpenGroup, projection: MessageProjection, blobs: BlobStore, around: ChatSurroundings) {
+  constructor(
+    group: OpenGroup,
+    { messages, presentations }: GroupProjections,
+    blobs: BlobStore,
+    around: ChatSurroundings,
+  ) {
     this.#around = around;
     this.group = group;
-    this.projection = projection;
+    this.projection = messages;
+    this.presentations = presentations;
     this.blobs = blobs;
   }
 

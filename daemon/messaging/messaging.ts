@@ -14,6 +14,7 @@ import type { transferOperations } from "../../shared/operations/groups.ts";
 import type { HandlersFor } from "../../shared/operations/handlers.ts";
 import type { ledgerOperations } from "../../shared/operations/ledger.ts";
 import type { messageOperations } from "../../shared/operations/messages.ts";
+import type { presentationOperations } from "../../shared/operations/presentations.ts";
 import type { OpenGroup } from "../groups/group.ts";
 import type { GroupCounts } from "../groups/group-view.ts";
 import type { Placed } from "../ledger/types.ts";
@@ -38,12 +39,19 @@ import { noteEvidence } from "./messages/delivery-evidence.ts";
 import { Drafts } from "./messages/drafts.ts";
 import { Notices } from "./messages/notices.ts";
 import { Sending } from "./messages/sending.ts";
+import { Presentations, type ShownContent } from "./presentations/presentations.ts";
 import { bootstrap, countsOf, presenceOf } from "./projection/overview.ts";
 import { exportGroup } from "./transfer/group-export.ts";
 import { importGroup } from "./transfer/group-import.ts";
 
 type PresenceListener = (groupId: string, actorId: string) => void;
 type CountsListener = (groupId: string) => void;
+
+type Operations =
+  | typeof messageOperations
+  | typeof presentationOperations
+  | typeof ledgerOperations
+  | typeof transferOperations;
 
 interface Attached {
   chat: GroupChat;
@@ -63,6 +71,7 @@ export class Messaging implements Chats {
   readonly #inbox: Inbox;
   readonly #reads: Reads;
   readonly #drafts: Drafts;
+  readonly #presentations: Presentations;
   readonly #stops: (() => void)[] = [];
   #closed = false;
 
@@ -81,6 +90,7 @@ export class Messaging implements Chats {
     );
     this.#reads = new Reads(this);
     this.#drafts = new Drafts(this, deps);
+    this.#presentations = new Presentations(this, deps.projects);
   }
 
   /**
@@ -128,8 +138,9 @@ export class Messaging implements Chats {
   }
 
   /** The table for the dispatcher. */
-  handlers(): HandlersFor<typeof messageOperations | typeof ledgerOperations | typeof transferOperations> {
+  handlers(): HandlersFor<Operations> {
     return {
+      ...this.#presentations.handlers(),
       send: async (input, context) => {
         const sent = await this.#sending.send(input, context);
         if (input.reply_to !== undefined)
@@ -255,6 +266,13 @@ export class Messaging implements Chats {
     return this.get(groupId).blobs.read(sha256, range);
   }
 
+  /**
+   * What a slot shows, or a version of it. Throws presentation_not_found or blob_not_found.
+   */
+  openPresentation(groupId: string, slot: number, eventId: string | null): ShownContent {
+    return this.#presentations.content(groupId, slot, eventId);
+  }
+
   /** Ends all sessions and waits. Ledgers stay open: they are the registry's. */
   close(): void {
     this.#closed = true;
@@ -266,9 +284,9 @@ export class Messaging implements Chats {
   #attach(group: OpenGroup): void {
     const { group_id: groupId } = group;
     this.#detach(groupId);
-    const projection = this.#deps.projections.take(groupId);
+    const projections = this.#deps.projections.take(groupId);
     const blobs = new BlobStore(this.#deps, group.paths.blobs, this.#quota.group());
-    const chat = new GroupChat(group, projection, blobs, {
+    const chat = new GroupChat(group, projections, blobs, {
       remote: this.#deps.remote ?? null,
       whyWaiting: (actorId) => this.#deps.whyWaiting(groupId, actorId),
       isHeld: (actorId, batchId) => this.#sessions.isHeld({ group_id: groupId, actor_id: actorId }, batchId),
@@ -281,7 +299,7 @@ export class Messaging implements Chats {
     } catch (error) {
       this.#deps.log.warn("files", { group_id: groupId, ...errorFields(error) });
     }
-    projection.takeTouched();
+    projections.messages.takeTouched();
     notices.reconsider();
   }
 

@@ -11,6 +11,7 @@ import { groupOperations, transferOperations } from "./groups.ts";
 import { ledgerOperations } from "./ledger.ts";
 import { messageOperations } from "./messages.ts";
 import { notificationOperations } from "./notifications.ts";
+import { presentationOperations } from "./presentations.ts";
 import { questionOperations } from "./questions.ts";
 import { systemOperations } from "./system.ts";
 
@@ -22,6 +23,7 @@ const all = [
   ...activityOperations,
   ...questionOperations,
   ...messageOperations,
+  ...presentationOperations,
   ...ledgerOperations,
   ...accessTokenOperations,
   ...webAccessOperations,

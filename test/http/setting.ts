@@ -233,6 +233,11 @@ export async function openSetting(options: SettingOptions = {}): Promise<Setting
         throw new Refusal("actor_not_found");
       },
     },
+    presentations: {
+      openPresentation() {
+        throw new Refusal("presentation_not_found");
+      },
+    },
     files: options.files ?? {
       upload: () => Promise.reject(new Refusal("blob_not_found")),
       openBlob() {

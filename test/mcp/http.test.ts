@@ -67,7 +67,7 @@ describe("MCP over HTTP", () => {
   it("serves the same tools and waits for messages", async () => {
     const { client } = await connected(token);
     const { tools } = await client.listTools();
-    assert.equal(tools.length, 13);
+    assert.equal(tools.length, 14);
     assert.equal((await result(client, "svc_bootstrap"))["unread_mail"], 0);
     const waiting = result(client, "svc_inbox_read", { wait_seconds: 20 });
     const sent = await daemon.client().result("send", { group_id: groupId, to: ["ada"], text: "over HTTP" });

@@ -121,6 +121,7 @@ describe("MCP on the wire", () => {
         "svc_reply_request_cancel",
         "svc_file",
         "svc_file_send",
+        "svc_presentation",
         "svc_group",
         "svc_actor",
       ],

@@ -21,6 +21,7 @@ const START = Date.parse("2026-01-01T00:00:00.000Z");
 const DAY_AND_MORE = 25 * 3_600_000;
 const FIRST = "the first file";
 const SECOND = "the second file";
+const SHOWN = "what a slot shows";
 const FORGOTTEN = "a file that nobody sends";
 
 /** Nothing outside the simulated disk. */
@@ -85,13 +86,13 @@ async function prepared(fill: (home: TestHome, group: string) => Promise<void> =
   return { from: files.tree(), group, other };
 }
 
-/** Every digest that a message of the Group names: its file must be there whole. Their texts. */
+/** Every digest that an event of the Group names: its file must be there whole. Their texts. */
 async function checkMessages(home: TestHome, group: string): Promise<Set<string>> {
   const { ledger } = home.registry.get(group);
   const referred = new Set<string>();
   for (let ordinal = 0; ordinal < ledger.count; ordinal += 1) {
     const event = ledger.read(ordinal);
-    if (event.kind !== "chat.message") continue;
+    if (event.kind !== "chat.message" && event.kind !== "presentation.publish") continue;
     for (const { sha256 } of event.data.attachments) {
       referred.add(sha256);
       assert.equal(digestOf(await contentOf(home, group, sha256)), sha256, "an attached file isn't whole");
@@ -134,6 +135,9 @@ function fileStory(group: string, other: string): Story<FileWitness> {
       await send(FIRST);
       const across = { group_id: group, dst_group_id: other, text: "across" };
       await went(() => home.call("send_cross_group", { ...across, ...attached(SECOND) }));
+      const shown = { group_id: group, slot: 1, title: "shown", kind: "markdown", text: SHOWN } as const;
+      const published = await went(() => home.call("presentation_publish", shown));
+      if (published !== null) witness.messages.push(published.presentation.event_id);
       await upload(FORGOTTEN);
       witness.uploads = [];
       home.clock.advance(DAY_AND_MORE);

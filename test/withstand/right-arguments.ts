@@ -80,6 +80,9 @@ export function rightArguments(there: There): (contract: OperationContract) => R
     before_event_id: eventId,
     client_id: "key",
     refs: [{ kind: "link" }],
+    slot: 1,
+    kind: "markdown",
+    url: "https://example.org/",
     attachments: [
       {
         sha256,

@@ -1,6 +1,6 @@
 /** Everything in a ledger that isn't a message, as one calm sentence. */
 import type { EventOf, LedgerEvent, UnknownEvent } from "../../shared/events.ts";
-import { shownName, shownText } from "../../shared/foreign-text.ts";
+import { quotedName, shownName, shownText } from "../../shared/foreign-text.ts";
 import { placeOf, remoteName } from "../../shared/message-parties.ts";
 import type { IconName } from "../controls/icons.ts";
 
@@ -93,6 +93,12 @@ export function eventWords(event: LedgerEvent, name: (id: string) => string): Ev
       const words = [title, message].filter((part) => part !== "").join(": ");
       return { icon: "info", text: shownText(words) };
     }
+    case "presentation.publish": {
+      const { slot, title } = event.data;
+      return { icon: "eye", text: `${who} shows “${quotedName(title)}” in slot ${slot}` };
+    }
+    case "presentation.clear":
+      return { icon: "eye", text: `${who} emptied slot ${event.data.slot}` };
     case "chat.cross_group_receipt":
       return { icon: "references", text: "A message to another Group was accepted" };
     case "chat.message":

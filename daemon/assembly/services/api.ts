@@ -47,6 +47,7 @@ export function create(parts: Parts): Service<Lazy<Api>> {
       sessions: access.sessions,
       hub: streams,
       files: messaging,
+      presentations: messaging,
       terminals: runtimes,
       activity,
       peers: account.endpoint,

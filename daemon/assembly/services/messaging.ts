@@ -2,6 +2,7 @@
 import type { transferOperations } from "../../../shared/operations/groups.ts";
 import type { ledgerOperations } from "../../../shared/operations/ledger.ts";
 import type { messageOperations } from "../../../shared/operations/messages.ts";
+import type { presentationOperations } from "../../../shared/operations/presentations.ts";
 import type { Activity } from "../../activity/activity.ts";
 import { TroubleNotices } from "../../messaging/messages/trouble-notices.ts";
 import { Messaging } from "../../messaging/messaging.ts";
@@ -22,7 +23,13 @@ type Parts = Pick<Given, "files" | "clock" | "random" | "log" | "projects" | "me
 
 export function create(
   parts: Parts,
-): ServiceFor<Messaging, typeof messageOperations | typeof ledgerOperations | typeof transferOperations> {
+): ServiceFor<
+  Messaging,
+  | typeof messageOperations
+  | typeof presentationOperations
+  | typeof ledgerOperations
+  | typeof transferOperations
+> {
   const { groups, access, launches, activity, outbound, messagingLimits, ...platform } = parts;
   const messaging = new Messaging({
     ...platform,

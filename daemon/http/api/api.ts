@@ -48,6 +48,7 @@ import {
   serveIdentity,
   servePeer,
 } from "./peers.ts";
+import { type PresentationSource, servePresentation } from "./presentations.ts";
 import { type Route, specialRoutes } from "./routes.ts";
 
 export interface ApiDependencies {
@@ -61,6 +62,7 @@ export interface ApiDependencies {
   links: LoginLinks;
   hub: StreamHub;
   files: FileStore;
+  presentations: PresentationSource;
   terminals: Terminals;
   activity: ActivityFeed;
   peers: PeerPort;
@@ -126,6 +128,7 @@ export function createApi(deps: ApiDependencies): Api {
       metrics: metricsService(deps.metrics),
       upload: (exchange) => serveUpload(deps.files, clock, exchange),
       blob: (exchange) => serveBlob(deps.files, exchange),
+      presentation: (exchange) => servePresentation(deps.presentations, exchange),
       ledgerStream: (exchange) => serveLedgerStream(hub, exchange, isAllowed(exchange)),
       activityStream: (exchange) => serveActivityStream(deps.activity, hub, exchange, isAllowed(exchange)),
       globalStream: (exchange) => globalStream.serve(exchange, isAllowed(exchange)),

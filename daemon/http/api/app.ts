@@ -147,6 +147,8 @@ function securityHeaders(): RequestHandler {
         "img-src": ["'self'", "blob:", "data:"],
         "font-src": ["'self'"],
         "connect-src": ["'self'"],
+        // What a slot shows. A page in there can't lead its frame anywhere else.
+        "frame-src": ["'self'"],
         "manifest-src": ["'self'"],
         "frame-ancestors": ["'none'"],
         "base-uri": ["'none'"],

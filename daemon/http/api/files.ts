@@ -33,7 +33,8 @@ const SHOWN_TYPES: ReadonlySet<string> = new Set([
 const FileName = text(LIMITS.attachment.nameBytes);
 const TYPE = /^[a-z0-9][a-z0-9!#$&^_.+-]{0,126}\/[a-z0-9][a-z0-9!#$&^_.+-]{0,126}$/;
 
-function groupOf(exchange: Exchange): string {
+/** The Group of the address, which the caller may enter. Throws invalid_args or group_not_found. */
+export function groupOf(exchange: Exchange): string {
   const caller = readerOfExchange(exchange);
   const groupId = GroupId.safeParse(exchange.params["group_id"]).data;
   if (groupId === undefined) throw wrongField("group_id", "isn't a Group id (g_ followed by 12 hex digits)");
@@ -137,11 +138,17 @@ export async function serveBlob(store: FileStore, exchange: Exchange): Promise<v
     response.setHeader("Content-Range", `bytes ${start}-${end - 1}/${whole}`);
   }
   response.setHeader("Content-Length", end - start);
+  await sendWhole(exchange, store.openBlob(groupId, sha256, { start, end }));
+}
+
+/** Sends what is being read, under headers that are set already. */
+export async function sendWhole(exchange: Exchange, { start, end, chunks }: BlobReading): Promise<void> {
+  const { request, response } = exchange;
   if (request.method === "HEAD" || end === start) {
     response.end();
     return;
   }
-  for await (const chunk of store.openBlob(groupId, sha256, { start, end }).chunks) {
+  for await (const chunk of chunks) {
     if (response.destroyed) return;
     // Nothing more is sent to a caller that lost access.
     if (exchange.lapsed() !== null) return void response.destroy();

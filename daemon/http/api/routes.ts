@@ -24,6 +24,7 @@ export interface SpecialServices {
   metrics: (exchange: Exchange) => Promise<void>;
   upload: (exchange: Exchange) => Promise<void>;
   blob: (exchange: Exchange) => Promise<void>;
+  presentation: (exchange: Exchange) => Promise<void>;
   ledgerStream: (exchange: Exchange) => void;
   globalStream: (exchange: Exchange) => Promise<void>;
   webSocketByPlainGet: (exchange: Exchange) => void;
@@ -42,6 +43,7 @@ export function specialRoutes(services: SpecialServices): Route[] {
     { method: "GET", path: "/metrics", serve: services.metrics },
     { method: "POST", path: `${group}/uploads`, serve: services.upload },
     { method: "GET", path: `${group}/blobs/{sha256}`, exhibited: true, serve: services.blob },
+    { method: "GET", path: `${group}/presentations/{slot}/content`, serve: services.presentation },
     { method: "GET", path: `${group}/ledger/stream`, exhibited: true, serve: services.ledgerStream },
     { method: "GET", path: `${group}/runtime-activity/stream`, serve: services.activityStream },
     { method: "GET", path: `${API_PREFIX}/events/stream`, serve: services.globalStream },

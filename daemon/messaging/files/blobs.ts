@@ -349,7 +349,7 @@ async function referredFrom(ledger: Referring, from: number): Promise<Set<string
 
 /** Those of an event whose kind only a newer version knows count too. */
 function attachmentsOf({ kind, data }: LedgerEvent): readonly { sha256: string }[] {
-  if (kind === "chat.message") return data.attachments;
+  if (kind === "chat.message" || kind === "presentation.publish") return data.attachments;
   return isEventKind(kind) ? [] : (OtherAttachments.safeParse(data).data?.attachments ?? []);
 }
 

@@ -146,11 +146,7 @@ function openPath(
       path,
     );
   }
-  if (caller.kind !== "user" || caller.via !== "socket") {
-    throw new Refusal("invalid_path", {
-      specifics: "A browser can't name files on the daemon's machine.",
-    });
-  }
+  checkNamesFiles(caller);
   const canonical = isAbsolute(path) ? projects.canonical(path) : null;
   if (canonical === null) throw notThere(path);
   const { root } = parse(canonical);
@@ -164,6 +160,14 @@ function openPath(
       cause: error,
     });
   }
+}
+
+/** Throws invalid_path unless the caller is an Actor or the user at this machine. */
+export function checkNamesFiles(caller: Caller): void {
+  if (caller.kind === "actor" || (caller.kind === "user" && caller.via === "socket")) return;
+  throw new Refusal("invalid_path", {
+    specifics: "A browser can't name files on the daemon's machine.",
+  });
 }
 
 /** For the person, whose files may be anywhere. */

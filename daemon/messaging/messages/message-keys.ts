@@ -13,6 +13,14 @@ export function messageKey(
   return `m/${author.by}/${author.generation ?? ""}/${clientId}`;
 }
 
+/** The same of what an author shows in a slot. */
+export function presentationKey(
+  author: { by: string; generation?: string | undefined },
+  clientId: string,
+): string {
+  return `p/${author.by}/${author.generation ?? ""}/${clientId}`;
+}
+
 /**
  * The key of a message from another instance, `by` which it is (OUT-011). The event keeps the id in
  * the form of `uuidKey`.
@@ -48,6 +56,11 @@ export function keyOf(event: EventHead): string | undefined {
     const clientId = event.string("client_id") ?? "";
     if (clientId === "") return undefined;
     return messageKey({ by: event.by, generation: event.string("sender_generation") }, clientId);
+  }
+  if (event.kind === "presentation.publish") {
+    const clientId = event.string("client_id") ?? "";
+    if (clientId === "") return undefined;
+    return presentationKey({ by: event.by, generation: event.string("actor_generation") }, clientId);
   }
   if (event.kind === "chat.reply_request.cancelled") return keyOfControl(event);
   if (event.kind !== "system.notify") return undefined;

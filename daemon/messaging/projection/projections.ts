@@ -5,25 +5,33 @@
 
 import type { Projection } from "../../ledger/types.ts";
 import { keyOf } from "../messages/message-keys.ts";
+import { PresentationProjection } from "./presentation-projection.ts";
 import { MessageProjection } from "./projection.ts";
+
+/** What is read from one Group's ledger. */
+export interface GroupProjections {
+  messages: MessageProjection;
+  presentations: PresentationProjection;
+}
 
 export class MessageProjections {
   /** For `RegistryDependencies`: the idempotency key of an event. */
   readonly keyOf = keyOf;
-  readonly #opened = new Map<string, MessageProjection>();
+  readonly #opened = new Map<string, GroupProjections>();
 
   /** For `RegistryDependencies`: what follows a Group's ledger. Called once per opening. */
   projectionsFor(groupId: string): Projection[] {
-    const projection = new MessageProjection();
-    this.#opened.set(groupId, projection);
-    return [projection];
+    const messages = new MessageProjection();
+    const presentations = new PresentationProjection();
+    this.#opened.set(groupId, { messages, presentations });
+    return [messages, presentations];
   }
 
-  /** The projection of a Group that was just opened. */
-  take(groupId: string): MessageProjection {
-    const projection = this.#opened.get(groupId);
-    if (projection === undefined) throw new Error(`${groupId} was opened without its projection`);
+  /** The projections of a Group that was just opened. */
+  take(groupId: string): GroupProjections {
+    const projections = this.#opened.get(groupId);
+    if (projections === undefined) throw new Error(`${groupId} was opened without its projections`);
     this.#opened.delete(groupId);
-    return projection;
+    return projections;
   }
 }
