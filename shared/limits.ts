@@ -41,6 +41,8 @@ export const LIMITS = {
   presentation: {
     slots: 4,
     contentBytes: 10 * MiB,
+    /** Content in the request itself. */
+    textBytes: 512 * KiB,
     titleBytes: 512,
     urlBytes: 2048,
     pathCharacters: 4096,

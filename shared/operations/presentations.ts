@@ -40,7 +40,7 @@ export const presentationOperations = [
       kind: PresentationKind,
       /** A file in an attached project. */
       path: z.string().min(1).max(limits.pathCharacters).optional(),
-      text: text(limits.contentBytes).optional(),
+      text: text(limits.textBytes).optional(),
       url: WebAddress.optional(),
       client_id: ClientId.optional(),
     }),

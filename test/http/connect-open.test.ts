@@ -70,7 +70,7 @@ describe("/api/v1/connect/open", () => {
     const policy = async (headers: Record<string, string>) =>
       String((await setting.send("GET", "/", { headers })).headers["content-security-policy"]);
     const own = await policy({ authorization: "Bearer svc_admin" });
-    assert.ok(own.includes(`;frame-src ${LAB}`), own);
+    assert.ok(own.includes(`;frame-src 'self' ${LAB}`), own);
     assert.ok(own.includes(`form-action 'self' ${LAB};`), own);
     for (const headers of [{}, { authorization: "Bearer svc_member" }]) {
       const other = await policy(headers);

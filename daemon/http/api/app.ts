@@ -163,8 +163,8 @@ function securityHeaders(): RequestHandler {
 }
 
 /**
- * An administrator's page may frame the account's other instances, and nothing else. Nobody else
- * learns their origins.
+ * An administrator's page may also frame the account's other instances, and nothing else. Nobody
+ * else learns their origins.
  */
 function allowFrames(
   request: Request,
@@ -180,10 +180,7 @@ function allowFrames(
   const origins = framed(site.origin).join(" ");
   if (origins === "") return;
   const policy = String(response.getHeader(POLICY));
-  response.setHeader(
-    POLICY,
-    `${policy.replace("form-action 'self'", `form-action 'self' ${origins}`)};frame-src ${origins}`,
-  );
+  response.setHeader(POLICY, policy.replaceAll(/(?:form-action|frame-src) 'self'/g, `$& ${origins}`));
 }
 
 function limitLength(request: Request, _response: Response, next: NextFunction): void {

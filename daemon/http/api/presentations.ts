@@ -30,8 +30,8 @@ function policyOf(kind: PresentationKind): string {
 }
 
 /**
- * `GET G/presentations/{slot}/content?event=`: what the slot shows, or the version of that event. On
- * the Web listener only for a signed-in browser: nobody needs to put a token in an address.
+ * `GET G/presentations/{slot}/content?event=`: what the slot shows, or the version of that event.
+ * On the Web listener only for a signed-in browser: nobody needs to put a token in an address.
  */
 export async function servePresentation(source: PresentationSource, exchange: Exchange): Promise<void> {
   const groupId = groupOf(exchange);

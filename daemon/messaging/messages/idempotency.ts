@@ -11,8 +11,8 @@ interface Answered {
 }
 
 /**
- * Runs `first` unless the message's key is recorded or in use. `found` turns the recorded event into
- * an answer; it has no ordinal while it waits in the outbox for a disk that failed. Throws
+ * Runs `first` unless the message's key is recorded or in use. `found` turns the recorded event
+ * into an answer; it has no ordinal while it waits in the outbox for a disk that failed. Throws
  * idempotency_conflict when the recorded or running content has another digest.
  */
 export function once<Answer extends Answered>(
@@ -32,8 +32,8 @@ export function once<Answer extends Answered>(
 }
 
 /**
- * The same for any kind of event. `recorded` looks it up by its key: its digest, and the answer to a
- * retry.
+ * The same for any kind of event. `recorded` looks it up by its key: its digest, and the answer to
+ * a retry.
  */
 export function onceFor<Answer extends Answered>(
   chat: GroupChat,
