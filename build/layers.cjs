@@ -75,7 +75,7 @@ exports.fronts = [
       "wire/statements",
     ],
   },
-  { folder: "daemon/peers/https", files: ["peer-endpoint", "web-transport"] },
+  { folder: "daemon/peers/https", files: ["frames", "peer-endpoint", "web-transport"] },
   { folder: "daemon/peers/account", files: ["account", "handlers"] },
   { folder: "daemon/peers/direct", files: ["direct", "handlers", "tls-links"] },
   { folder: "daemon/peers/direct/tls", files: ["alert", "connection", "handshake", "suites"] },
@@ -97,7 +97,7 @@ exports.fronts = [
       "web/web-service",
     ],
   },
-  { folder: "daemon/http/api", files: ["api", "exchange", "routes"] },
+  { folder: "daemon/http/api", files: ["api", "exchange", "plain-page", "routes"] },
   { folder: "daemon/http/local", files: ["local-caller", "local-socket"] },
   {
     folder: "daemon/http/streams",

@@ -145,6 +145,16 @@ const entries = {
     remedy:
       "Set both clocks right, then send it again. details shows the time on the machine that refused it.",
   },
+  connect_frame_invalid: {
+    status: 403,
+    sentence: "The page around it may not show this Workbench, or no longer.",
+    remedy: "Open it again from the Workbench of the other instance.",
+  },
+  connect_frame_expired: {
+    status: 403,
+    sentence: "The page around it may no longer show this Workbench.",
+    remedy: "Open it again from the Workbench of the other instance.",
+  },
   connect_group_denied: {
     status: 403,
     sentence: "The selected Group is gone or has been replaced.",

@@ -1,6 +1,6 @@
 /**
  * What a Workbench and the page around it say to each other, when an instance shows the Workbench
- * of another one in a frame (docs/protocol.md#frames). Only navigation crosses.
+ * of another one in a frame (docs/protocol.md#workbench-frames). Only navigation crosses.
  *
  * - The target speaks first, with `ready`. It sends `groups` once its person is signed in there as
  *   an administrator, and `locked` when nobody is.
@@ -8,8 +8,8 @@
  * - A selection carries a revision, which only the entry chooses and which only grows. The target
  *   reports what it shows with the revision of the selection that it follows.
  *
- * Both sides check everything with these schemas, and the sender with `webview/hosts/frame-peer.ts`.
- * Anything that doesn't fit is ignored.
+ * Both sides check everything with these schemas, and the sender with
+ * `webview/hosts/frame-peer.ts`. Anything that doesn't fit is ignored.
  */
 import * as z from "zod/mini";
 import { ID_PATTERNS } from "./id-patterns.ts";
@@ -30,7 +30,9 @@ const Time = text(40);
 const GroupId = z.string().check(z.regex(ID_PATTERNS.group));
 const Revision = z.int().check(z.nonnegative());
 
-/** A proof as the entry's daemon made it (`ConnectFrameProof`). Only a daemon can tell its worth. */
+/**
+ * A proof as the entry's daemon made it (`ConnectFrameProof`). Only a daemon can tell its worth.
+ */
 export const FrameProof = z.strictObject({
   account_origin: text(connect.originBytes),
   source_instance_id: InstanceId,

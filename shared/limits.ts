@@ -391,6 +391,9 @@ export const LIMITS = {
     proofSeconds: 60,
     identitySeconds: 30,
     frameSeconds: 120,
+    /** Live frames of one Web process, and the nonces of each that are remembered. */
+    frames: 128,
+    frameNonces: 8,
     ticketSeconds: 24 * 3600,
     groupCheckSeconds: 30,
     /** A group check's request and answer, the ticket in it, and the Group's title in that. */

@@ -79,6 +79,9 @@ export function accountCookieName(secure: boolean, port: number): string {
   return secure ? `__Host-svc_account_${port}` : `svc_account_${port}`;
 }
 
+/** In an address: the frame in which a page shows the Workbench of another instance. */
+export const FRAME_FIELD = "connect_frame";
+
 export const SOCKET_OPERATION_PREFIX = "/op/";
 export const API_PREFIX = "/api/v1";
 /** Where an instance shows its Workbench in a frame of another one's. */

@@ -433,6 +433,7 @@ describe("the daemon as a whole", () => {
   });
 
   it("serves HTTPS with a certificate, a Secure cookie, and only with a key that is closed", async () => {
+    verifies("WB-050", "WB-052");
     const own = mkdtempSync(join(tmpdir(), "svc-tls-"));
     const key = join(own, "key.pem");
     copyFileSync(join(TLS, "key.pem"), key);

@@ -16,10 +16,12 @@ import { type LaunchIdentity, LocalCallers } from "../../daemon/http/local/local
 import type { ActivityFeed } from "../../daemon/http/streams/activity-stream.ts";
 import type { FollowedLedger } from "../../daemon/http/streams/ledger-subscription.ts";
 import { StreamHub } from "../../daemon/http/streams/stream-hub.ts";
+import type { Terminals } from "../../daemon/http/streams/terminal-socket.ts";
 import { BrowserSessions } from "../../daemon/http/web/browser-sessions.ts";
 import { LoginLinks } from "../../daemon/http/web/login-links.ts";
 import { WebListener } from "../../daemon/http/web/web-listener.ts";
 import type { Ordinal, Page, PageRequest, Placed } from "../../daemon/ledger/types.ts";
+import { Frames } from "../../daemon/peers/https/frames.ts";
 import { RequestIds } from "../../platform/http/request-id.ts";
 import { RealFiles } from "../../platform/real-files.ts";
 import { RealNetwork } from "../../platform/real-network.ts";
@@ -145,6 +147,8 @@ export interface SettingOptions {
   activity?: ActivityFeed;
   peers?: PeerPort;
   framing?: FramingPort;
+  terminals?: Terminals;
+  frames?: (clock: ManualClock) => Frames;
   verifyLaunchToken?: (token: string) => LaunchIdentity | null;
   tls?: { cert: string; key: string };
   manualOrigin?: string;
@@ -228,7 +232,7 @@ export async function openSetting(options: SettingOptions = {}): Promise<Setting
     sessions,
     links,
     hub,
-    terminals: {
+    terminals: options.terminals ?? {
       attach() {
         throw new Refusal("actor_not_found");
       },
@@ -255,6 +259,7 @@ export async function openSetting(options: SettingOptions = {}): Promise<Setting
       open: () => Promise.reject(new Refusal("account_unavailable")),
       origins: () => [],
     },
+    frames: options.frames?.(clock) ?? new Frames({ clock, instance_id: "", grantOf: () => null }),
     activity: options.activity ?? {
       follow: () => () => {},
       view: () => [],

@@ -137,6 +137,7 @@ describe("access over the Web listener", () => {
   });
 
   it("makes a session of a login link, once, within five minutes", async () => {
+    verifies("WB-053", "WB-054");
     const code = setting.links.create();
     const foreign = { origin: "http://evil.example" };
     assert.equal(
@@ -275,7 +276,7 @@ describe("access over the Web listener", () => {
   });
 
   it("keeps sessions over a restart, as digests, under the cookie's present name alone", async () => {
-    verifies("VER-019");
+    verifies("VER-019", "WB-056");
     const cookie = cookieOf(await setting.send("POST", SESSION, { body: { token: ADMIN } }));
     const secret = cookie.split("=")[1]!;
     const shown = async (name: string) => {

@@ -1,4 +1,4 @@
-/** What a page takes from the other page of a frame. Pages with the checks: test/browser/frame.test.ts. */
+/** What a page takes from the other page of a frame. In a browser: test/browser/frame.test.ts. */
 import assert from "node:assert/strict";
 import {
   type FrameGroup,

@@ -1,4 +1,7 @@
-/** The other page of a frame: one window of one origin, and nothing else (docs/protocol.md#frames). */
+/**
+ * The other page of a frame: one window of one origin, and nothing else
+ * (docs/protocol.md#workbench-frames).
+ */
 import { type EntryMessage, frameMessage, type TargetMessage } from "../../shared/frame-protocol.ts";
 import type { Release } from "../../shared/stream-client/listeners.ts";
 

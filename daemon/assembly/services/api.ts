@@ -19,7 +19,7 @@ type Parts = Pick<Given, "clock" | "log"> &
   Pick<Whole, "checks" | "isRunning"> & {
     groups: Groups;
     access: Access;
-    account: Pick<Account, "endpoint" | "opening">;
+    account: Pick<Account, "endpoint" | "frames" | "opening">;
     activity: Activity;
     messaging: Messaging;
     runtimes: Runtimes;
@@ -52,6 +52,7 @@ export function create(parts: Parts): Service<Lazy<Api>> {
       activity,
       peers: account.endpoint,
       framing: account.opening,
+      frames: account.frames,
       metrics: {
         operations: () => operations.counts,
         streams: () => streams.size,

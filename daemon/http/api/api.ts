@@ -16,6 +16,7 @@ import { ERRORS, Refusal } from "../../../shared/errors.ts";
 import { API_PREFIX, HEADERS } from "../../../shared/names.ts";
 import type { Caller } from "../../../shared/operations/caller.ts";
 import { type Dispatcher, foreignGroup, mayEnter } from "../../operations/dispatcher.ts";
+import type { Frames } from "../../peers/https/frames.ts";
 import type { LocalCallers } from "../local/local-caller.ts";
 import type { LocalApp } from "../local/local-socket.ts";
 import { type ActivityFeed, serveActivityStream } from "../streams/activity-stream.ts";
@@ -32,6 +33,8 @@ import {
   webCaller,
 } from "../web/authentication.ts";
 import type { BrowserSessions } from "../web/browser-sessions.ts";
+import { embeddingRefusal, takeFrame } from "../web/embedding.ts";
+import { frameRoutes } from "../web/frame-routes.ts";
 import type { LoginLinks } from "../web/login-links.ts";
 import { sessionRoutes } from "../web/session-routes.ts";
 import type { WebApp } from "../web/web-listener.ts";
@@ -67,6 +70,7 @@ export interface ApiDependencies {
   activity: ActivityFeed;
   peers: PeerPort;
   framing: FramingPort;
+  frames: Frames;
   metrics: MetricSources;
   /** Whether requests are served: false until everything is open, and while it closes. */
   isReady(): boolean;
@@ -180,12 +184,14 @@ export function createApi(deps: ApiDependencies): Api {
         refuseFailure,
         sessionEnded: () => hub.recheck(),
       });
+      const { frames, workbench } = deps;
+      const framed = workbench === null ? [] : frameRoutes({ clock, frames, workbench });
       return {
         request: createApp({
           log,
           requestIds,
-          routes: [...routes, ...signIn],
-          web: { names, credentials, refuseFailure },
+          routes: [...routes, ...signIn, ...framed],
+          web: { names, credentials, refuseFailure, frames },
           workbench: workbenchOf(deps),
           mcp: deps.mcp,
         }),
@@ -200,7 +206,13 @@ export function createApi(deps: ApiDependencies): Api {
             const exchange = newExchange(request, answerOnly(request, socket), requestIds.next());
             return refuseFailure(exchange, found);
           }
-          upgrade(request, socket, head, found.caller, () => lapsedOf(request, site, credentials) === null);
+          const { caller } = found;
+          const frameId = takeFrame(request);
+          const unframed = () => (frameId === null ? null : embeddingRefusal(frames, frameId, caller));
+          const foreign = unframed();
+          if (foreign !== null) return refuseUpgrade(socket, foreign);
+          const isAllowed = () => lapsedOf(request, site, credentials) === null && unframed() === null;
+          upgrade(request, socket, head, caller, isAllowed);
         },
       };
     },
@@ -215,7 +227,7 @@ export function createApi(deps: ApiDependencies): Api {
           log,
           requestIds,
           routes: routes.filter(({ method, exhibited }) => method === "GET" && exhibited === true),
-          web: { names, credentials, refuseFailure: failureLimit(clock) },
+          web: { names, credentials, refuseFailure: failureLimit(clock), frames: null },
           workbench: null,
           mcp: null,
         }),

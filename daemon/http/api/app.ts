@@ -13,14 +13,16 @@ import { checkOrigin } from "../../../platform/http/origin.ts";
 import type { RequestIds } from "../../../platform/http/request-id.ts";
 import { type ListenerNames, siteOf } from "../../../platform/http/site.ts";
 import { errorFields, type Log } from "../../../platform/log.ts";
-import { Refusal } from "../../../shared/errors.ts";
+import { ERRORS, Refusal } from "../../../shared/errors.ts";
 import { LIMITS } from "../../../shared/limits.ts";
+import { FRAME_PATH } from "../../../shared/names.ts";
 import type { Caller } from "../../../shared/operations/caller.ts";
 import { failure } from "../../../shared/operations/outcome.ts";
 import { authenticate, checkCsrf, lapsedOf, type WebCredentials } from "../web/authentication.ts";
+import { embeddingRefusal, type LiveFrames, takeFrame } from "../web/embedding.ts";
 import { serveWorkbench } from "../web/workbench-files.ts";
 import { type Exchange, newExchange } from "./exchange.ts";
-import { isPageWanted, notFoundPage } from "./not-found-page.ts";
+import { isPageWanted, plainPage } from "./plain-page.ts";
 import { PEER_PATH, type Route } from "./routes.ts";
 
 export interface AppDependencies {
@@ -30,7 +32,13 @@ export interface AppDependencies {
   /**
    * How the Web listener identifies its callers; null on the local socket, which says who calls.
    */
-  web: { names: ListenerNames; credentials: WebCredentials; refuseFailure: RefuseFailure } | null;
+  web: {
+    names: ListenerNames;
+    credentials: WebCredentials;
+    refuseFailure: RefuseFailure;
+    /** Null where nothing is shown in frames. */
+    frames: LiveFrames | null;
+  } | null;
   /**
    * The built Workbench, and the origins of other instances that a page of this origin may frame.
    * Null where there is none.
@@ -80,6 +88,7 @@ export function createApp(deps: AppDependencies): Express {
   app.use(securityHeaders());
   app.use(limitLength);
   if (deps.web !== null) app.use(knowCaller(deps.web.credentials));
+  if (deps.web?.frames) app.use(knowFrame(deps.web.frames));
   const { mcp, web } = deps;
   if (mcp !== null) {
     app.all("/mcp", (request, response) =>
@@ -97,11 +106,14 @@ export function createApp(deps: AppDependencies): Express {
       allowFrames(request, response, workbench),
     );
   app.use((request: Request, response: Response) => {
-    if (isPageWanted(request)) {
+    const isRead = request.method === "GET" || request.method === "HEAD";
+    if (isRead && isPageWanted(request)) {
+      const link = deps.workbench === null ? null : { href: "/", text: "Open the Workbench" };
+      const { sentence } = ERRORS.not_found;
       response
         .status(404)
         .type("html")
-        .send(notFoundPage(deps.workbench !== null));
+        .send(plainPage("Not found", sentence, link));
       return;
     }
     throw new Refusal("not_found", { details: { path: request.path.slice(0, 256) } });
@@ -126,7 +138,8 @@ function checkSite(names: ListenerNames): RequestHandler {
     const site = siteOf(request, names);
     if (site === null) throw new Refusal("wrong_host");
     exchangeOf(request).site = site;
-    const refusal = checkOrigin(request, site);
+    // Another origin's page opens this one. Its proof says which, and no cookie counts there.
+    const refusal = request.path === FRAME_PATH ? null : checkOrigin(request, site);
     if (refusal !== null) throw refusal;
     next();
   };
@@ -203,6 +216,21 @@ function knowCaller(credentials: WebCredentials): RequestHandler {
       exchange.caller = found.caller;
       exchange.lapsed = () => lapsedOf(request, exchange.site!, credentials);
       exchange.sessionSecret = found.sessionSecret;
+    }
+    next();
+  };
+}
+
+/** A caller in a frame may call as long as the frame lives, too. */
+function knowFrame(frames: LiveFrames): RequestHandler {
+  return (request, _response, next) => {
+    const frameId = takeFrame(request);
+    const exchange = exchangeOf(request);
+    const { caller, lapsed } = exchange;
+    if (frameId !== null && caller !== null) {
+      const refusal = embeddingRefusal(frames, frameId, caller);
+      if (refusal !== null) throw refusal;
+      exchange.lapsed = () => lapsed() ?? embeddingRefusal(frames, frameId, caller);
     }
     next();
   };

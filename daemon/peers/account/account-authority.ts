@@ -67,6 +67,19 @@ export class AccountAuthority implements ConnectAuthority {
     return { state: "granted", grant };
   }
 
+  /** The grant between two devices of the account, if it is in force now. */
+  between(devices: {
+    source_instance_id: string;
+    source_device_id: string;
+    target_device_id: string;
+  }): Grant | null {
+    const isBetween = ({ remote, local }: Grant): boolean =>
+      remote.instance_id === devices.source_instance_id &&
+      remote.device_id === devices.source_device_id &&
+      local.device_id === devices.target_device_id;
+    return this.discover().find(isBetween) ?? null;
+  }
+
   discover(): Grant[] {
     return this.#grants() ?? [];
   }

@@ -16,6 +16,7 @@ import type { ResultOf } from "../../../shared/operations/registry.ts";
 import { ServiceOrigin } from "../../../shared/wire/v1/fields.ts";
 import type { GroupRegistry } from "../../groups/registry.ts";
 import type { InstanceIdentity } from "../../home/identity.ts";
+import { Frames } from "../https/frames.ts";
 import { PeerEndpoint } from "../https/peer-endpoint.ts";
 import { WebTransport } from "../https/web-transport.ts";
 import type { AdmittingReceiver } from "../transport.ts";
@@ -58,6 +59,8 @@ export class Account {
   readonly endpoint: PeerEndpoint;
   /** For pages that show the Workbench of another instance. */
   readonly opening: FrameOpening;
+  /** Of this instance's Workbench, in pages of the account's other instances. */
+  readonly frames: Frames;
   readonly directory: AccountDirectory;
   readonly #links: AccountGroupLinks;
   readonly #selection: GroupSelection;
@@ -99,6 +102,11 @@ export class Account {
       transport,
       instance_id: instanceId,
       since: (deviceId) => members.since(membership.binding, deviceId),
+    });
+    this.frames = new Frames({
+      clock,
+      instance_id: instanceId,
+      grantOf: (proof) => this.authority.between(proof),
     });
     this.#links = links;
     this.external = new ExternalAuthority({ membership, links, transport });

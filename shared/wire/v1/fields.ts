@@ -79,8 +79,11 @@ export const ServiceOrigin = origin().refine((value) => {
   return url?.protocol === "https:" || (url?.protocol === "http:" && LOOPBACK.test(url.hostname));
 }, "isn't a canonical HTTPS origin");
 
+/** A host as a policy can name it: with other characters, it would say something else there. */
+const PAGE_HOST = /^(?:[a-z0-9._-]+|\[[0-9a-f:.]+\])$/u;
+
 /** Canonical origin of a page. A Workbench may be open over plain HTTP. */
 export const PageOrigin = origin().refine((value) => {
-  const protocol = originOf(value)?.protocol;
-  return protocol === "https:" || protocol === "http:";
+  const url = originOf(value);
+  return (url?.protocol === "https:" || url?.protocol === "http:") && PAGE_HOST.test(url.hostname);
 }, "isn't a canonical Web origin");
