@@ -321,6 +321,8 @@ export const LIMITS = {
     pasteSeconds: 10,
     /** The screen that decides whether a message goes in is checked at most this often. */
     lookMs: 100,
+    /** After a paste, the input line is checked this often, until it shows the paste. */
+    pasteLookMs: 15,
   },
   /** The daemon's log. One older file of this size stays next to it. */
   log: {

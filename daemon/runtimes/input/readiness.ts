@@ -35,7 +35,7 @@ export interface ReadinessOptions {
   clock: Clock;
 }
 
-const { readySeconds, toolsSeconds, typingSeconds, pasteSeconds, lookMs } = LIMITS.prompt;
+const { readySeconds, toolsSeconds, typingSeconds, pasteSeconds, lookMs, pasteLookMs } = LIMITS.prompt;
 
 /** What the screen of a runtime shows; null where nothing is known of its screens. */
 export function screenOf(entry: RuntimeEntry, terminal: ActorTerminal): Look | null {
@@ -123,7 +123,7 @@ export class Readiness {
       }
       if (clock.monotonic() - began > pasteSeconds * 1000) return false;
       isShown = holds;
-      await this.#pause(holds ? entry.pasteMs : lookMs);
+      await this.#pause(holds ? entry.pasteMs : pasteLookMs);
     }
   }
 
