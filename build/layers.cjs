@@ -121,9 +121,10 @@ exports.fronts = [
       "account-link",
       "connect-actor-dialog",
       "connections-dialog",
-      "direct-connections",
+      "group-connections",
       "joined-banner",
       "remote-groups",
+      "sharing-dialog",
     ],
   },
   {

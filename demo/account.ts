@@ -43,14 +43,15 @@ export async function accountPlay(service: Service, sides: Sides, stage: Stage):
 }
 
 /** Asks the account service to let the instance in. Answers the code that it shows. */
-async function ask({ home }: Side, service: Service): Promise<string> {
+export async function ask({ home }: Side, service: Service): Promise<string> {
   const { web_origin: origin } = await home.client.result("daemon_status", {});
   await home.client.result("remote_access_set", { origin });
   const { user_code: code } = await home.client.result("account_link", { account_origin: service.origin });
   return code;
 }
 
-function rename({ home }: Side, name: string) {
+/** Gives the instance a name, which makes it ask the account service at once. */
+export function rename({ home }: Side, name: string) {
   return home.client.result("connect_rename", { by: "user", display_name: name });
 }
 

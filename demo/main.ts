@@ -1,12 +1,14 @@
 /**
  * `svc demo`: a Home of its own, a Group, two scripted agents that really talk over MCP, and a link
  * to watch them in a browser. The script takes well under 30 seconds; then the daemon stays until
- * Ctrl-C. With --direct: demo/direct.ts, with --account: demo/account.ts.
+ * Ctrl-C. With --direct: demo/direct.ts, with --account: demo/account.ts, with --external:
+ * demo/external.ts.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { followLedger } from "../client/events.ts";
 import { accountPlay } from "./account.ts";
 import { connectionPlay } from "./direct.ts";
+import { externalPlay } from "./external.ts";
 import { coder, PERSON_ASKS, PROJECT_FILES, planner } from "./script.ts";
 import { type DemoSession, inSession, messageLine, type Screen } from "./session.ts";
 import { playOnTwoSides } from "./sides.ts";
@@ -17,8 +19,8 @@ const PAUSE_MS = 1200;
 export interface DemoOptions {
   /** Doesn't wait for Ctrl-C at the end, nor for people to follow. */
   exit: boolean;
-  /** Two instances instead of one: with a Direct connection, or of one account. */
-  kind: "agents" | "direct" | "account";
+  /** Two instances instead of one: with a Direct connection, of one account, or of two. */
+  kind: "agents" | "direct" | "account" | "external";
 }
 
 /** Runs a demo. Answers the exit code. */
@@ -28,7 +30,8 @@ export function demo({ exit, kind }: DemoOptions, screen: Screen): Promise<numbe
     if (kind === "direct") return playOnTwoSides(session, exit, screen, connectionPlay);
     const service = session.service();
     await service.open();
-    return playOnTwoSides(session, exit, screen, (sides, stage) => accountPlay(service, sides, stage));
+    const play = kind === "account" ? accountPlay : externalPlay;
+    return playOnTwoSides(session, exit, screen, (sides, stage) => play(service, sides, stage));
   });
 }
 

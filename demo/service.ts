@@ -72,7 +72,7 @@ function hasEnded({ exitCode, signalCode }: ChildProcess): boolean {
 }
 
 /** Uses the pages: keeps the cookie, and sends forms with the token that their page has. */
-class Member {
+export class Member {
   readonly #origin: string;
   #cookie = "";
 
@@ -88,6 +88,39 @@ class Member {
 
   async retire(device: string): Promise<void> {
     await this.submit(`/devices/retire?device=${device}`, "/devices/retire", { device });
+  }
+
+  /** What others need to invite this member. */
+  async memberId(): Promise<string> {
+    return found(/<code class="id">([0-9a-f-]{36})</u, await this.#ask("/connect", {}));
+  }
+
+  /** Invites a member to the selection whose page this is. */
+  async invite(page: string, recipient: string): Promise<void> {
+    const [path, ticket] = this.#selection(page);
+    await this.submit(path, "/connect/select", { ticket, recipient });
+  }
+
+  /** The invitation that waits for this member. */
+  async invitation(): Promise<string> {
+    return found(/svc connect accept ([0-9a-f-]{36})/u, await this.#ask("/connect", {}));
+  }
+
+  /** Accepts it with the selection whose page this is. */
+  async accept(page: string, invitation: string): Promise<void> {
+    const [path, ticket] = this.#selection(page);
+    await this.submit(path, "/connect/select", { ticket, invitation });
+  }
+
+  /** Ends the connection whose page this is. */
+  async end(page: string): Promise<void> {
+    const { pathname } = new URL(page);
+    await this.submit(pathname, pathname, {});
+  }
+
+  #selection(page: string): [path: string, ticket: string] {
+    const { pathname, search, searchParams } = new URL(page);
+    return [pathname + search, searchParams.get("ticket") ?? ""];
   }
 
   /** Opens a page and sends one of its forms. Answers the page that comes back. */
@@ -108,4 +141,10 @@ class Member {
     if (answer.status >= 400) throw new Error(`${path} of the account service answers ${answer.status}.`);
     return text;
   }
+}
+
+function found(pattern: RegExp, page: string): string {
+  const [, text] = pattern.exec(page) ?? [];
+  if (text === undefined) throw new Error("The account service's page isn't as the demo expects.");
+  return text;
 }

@@ -32,6 +32,27 @@ export const NOWHERE: Readonly<Address> = {
 
 const SLOT = new RegExp(`^[1-${LIMITS.presentation.slots}]$`);
 
+const INVITED = "connect_invite";
+/** A UUID as the account service writes it. */
+const INVITATION = /^[0-9a-f]{8}(?:-[0-9a-f]{4}){3}-[0-9a-f]{12}$/;
+
+/** The invitation of another account that a query names, exactly once; null if it names none. */
+export function readInvitation(query: string): string | null {
+  const named = new URLSearchParams(query).getAll(INVITED);
+  return named.length === 1 ? matching(named[0]!, INVITATION) : null;
+}
+
+/** A query that brings a person with an invitation to one of their instances. */
+export function invitationQuery(invitation: string): string {
+  return `?${new URLSearchParams({ [INVITED]: invitation })}`;
+}
+
+/** What a person pasted: the invitation's id, or a link or command that ends with it. */
+export function pastedInvitation(text: string): string | null {
+  const trimmed = text.trim().toLowerCase();
+  return matching(/(?:^|[\s=])([0-9a-f-]{36})$/u.exec(trimmed)?.[1] ?? null, INVITATION);
+}
+
 function matching(value: string | null, pattern: RegExp): string | null {
   return value !== null && pattern.test(value) ? value : null;
 }

@@ -1,11 +1,13 @@
 /** The pages by which two members connect one Group of each (docs/connections.md). */
 import type { Clock } from "../../platform/clock.ts";
+import { invitationQuery } from "../../shared/address.ts";
 import { Refusal } from "../../shared/errors.ts";
 import { shownName } from "../../shared/foreign-text.ts";
 import { type Acting, type Connections, isOpen } from "../connections/connections.ts";
 import { type Person, peopleOf } from "../connections/people.ts";
 import type { Sharing } from "../connections/sharing.ts";
 import type { Selection, Tickets } from "../connections/tickets.ts";
+import { activeInstances, entryOf } from "../directory/directory.ts";
 import type { GroupConnectionsTable, GroupInvitationsTable } from "../store/schema.ts";
 import type { Store } from "../store/store.ts";
 import { type Html, html } from "./html.ts";
@@ -21,6 +23,11 @@ export interface ConnectionPageDependencies {
 }
 
 type People = ReadonlyMap<string, Person>;
+/** An instance of the member whose Workbench has an address. */
+interface Place {
+  name: string;
+  origin: string;
+}
 /** A Group as it was selected. */
 interface Selected {
   title: string;
@@ -28,6 +35,8 @@ interface Selected {
 }
 
 const LONGEST_ID = 64;
+/** As many of the member's instances are offered. */
+const PLACES = 8;
 
 export class ConnectionPages {
   readonly #deps: ConnectionPageDependencies;
@@ -46,18 +55,19 @@ export class ConnectionPages {
       ...[...active, ...closed.connections].flatMap((one) => [one.source_member, one.target_member]),
     ]);
     const incoming = invitations.filter((one) => one.recipient_member === member.id);
+    const places = incoming.length === 0 ? [] : await this.#placesOf(member.id);
     const outgoing = invitations.filter((one) => one.source_member === member.id);
     const body = html`<p>A connection joins one of your Groups with one Group of another member, so that the agents of both can write to each other. You don't need one between your own instances.</p>
 <p>Your member id, which others need to invite you: <code class="id">${member.id}</code></p>
 ${
   incoming.length > 0 &&
   html`<h2>Invitations to you</h2>
-<ul class="cards">${incoming.map((one) => this.#incoming(visit, one, people))}</ul>`
+<ul class="cards">${incoming.map((one) => this.#incoming(visit, one, people, places))}</ul>`
 }
 <h2>Connections</h2>
 ${
   active.length === 0
-    ? html`<p class="quiet">None. Start one with <code>svc connect invite</code> on the instance that has your Group.</p>`
+    ? html`<p class="quiet">None. Start one with <code>svc connect invite</code> on the instance that has your Group, or in its Workbench, under “Group connections”.</p>`
     : html`<ul class="cards">${active.map((one) => this.#connection(visit, one, people))}</ul>`
 }
 ${
@@ -195,12 +205,32 @@ ${powers(own)}
     return page("Connect these Groups?", browser, body);
   }
 
-  #incoming({ browser }: MemberVisit, invitation: GroupInvitationsTable, people: People): Html {
+  /** Instances of the member whose Workbench a browser reaches. */
+  async #placesOf(member: string): Promise<Place[]> {
+    const rows = await activeInstances(this.#deps.store.db)
+      .where("connect_instances.member_id", "=", member)
+      .where("connect_instances.public_origin", "is not", null)
+      .orderBy("connect_instances.registered_at", "desc")
+      .limit(PLACES)
+      .execute();
+    return rows.map((row) => ({ name: entryOf(row).display_name, origin: row.public_origin ?? "" }));
+  }
+
+  #incoming(
+    { browser }: MemberVisit,
+    invitation: GroupInvitationsTable,
+    people: People,
+    places: readonly Place[],
+  ): Html {
     const { id, expires_at: expiresAt } = invitation;
     const source = sourceOf(invitation);
     return html`<li class="card"><h3>${groupName(source)}</h3>
 <p>${shownPerson(people.get(invitation.source_member))} invites you to connect a Group with it, ${until(expiresAt, this.#deps.clock.now())}.</p>
 <p>To accept, choose your Group on the instance that has it: <code class="id">svc connect accept ${id}</code></p>
+${
+  places.length > 0 &&
+  html`<p>Or choose it in the Workbench of ${places.map(({ name, origin }, index) => html`${index > 0 && ", "}<a href="${origin}/${invitationQuery(id)}"><bdi>${shownName(name)}</bdi></a>`)}.</p>`
+}
 ${form(browser, `/connect/invitations/${id}/reject`, html`<button class="danger">Reject<span class="unseen"> the invitation to ${shownName(source.title)}</span></button>`, "inline")}</li>`;
   }
 
@@ -254,7 +284,7 @@ function actingOf({ member, address }: MemberVisit): Acting {
 function refused({ browser }: MemberVisit, error: unknown): Shown {
   if (!(error instanceof Refusal) || error.status >= 500) throw error;
   const body = html`<p class="notice" role="alert">${error.message}</p>
-<p>Nothing was connected. A Group is selected on its own instance, with <code>svc connect invite</code> or <code>svc connect accept</code>.</p>
+<p>Nothing was connected. A Group is selected on its own instance, with <code>svc connect invite</code> or <code>svc connect accept</code>, or in its Workbench.</p>
 <p><a href="/connect">Show my connections</a></p>`;
   return { status: error.status, page: page("This selection can't be used", browser, body) };
 }

@@ -48,15 +48,16 @@ export const daemonCommands: readonly Command[] = [
     options: [
       { name: "direct", text: "Show two instances that connect and write to each other instead" },
       { name: "account", text: "Show two instances of one account, and its service, instead" },
+      { name: "external", text: "Show two accounts that connect one Group each instead" },
       { name: "exit", text: "Exit when the script is done" },
     ],
     handlesInterrupt: true,
     personOnly: true,
     run: async (context) => {
       const { demo } = await import("../../demo/main.ts");
-      if (context.has("direct") && context.has("account"))
-        throw new UsageError("Choose --direct or --account.", "demo");
-      const kind = context.has("direct") ? "direct" : context.has("account") ? "account" : "agents";
+      const kinds = (["direct", "account", "external"] as const).filter((name) => context.has(name));
+      if (kinds.length > 1) throw new UsageError("Choose one of --direct, --account and --external.", "demo");
+      const [kind = "agents"] = kinds;
       return demo({ exit: context.has("exit"), kind }, context.out);
     },
   },

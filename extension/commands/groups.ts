@@ -43,7 +43,14 @@ export function groupCommands(parts: Parts) {
     async endConnection(given: unknown) {
       needTrust();
       await needDaemon(parts);
-      const { id } = given as ConnectionRow;
+      const { kind, id } = given as ConnectionRow;
+      if (kind === "instance") {
+        // Its page asks once more.
+        const origin = instance.account?.account_origin ?? null;
+        if (origin === null) throw new Error("This instance isn't linked to an account any more.");
+        await vscode.env.openExternal(vscode.Uri.parse(`${origin}/connect/${id}/disconnect`));
+        return;
+      }
       const relation = instance.relations.find((one) => one.id === id);
       if (relation === undefined) throw new Error("This connection is gone.");
       const { operation, act, consequences } = endingOf(relation);

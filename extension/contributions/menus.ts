@@ -60,7 +60,7 @@ export const MENUS: Readonly<Record<string, readonly Item[]>> = {
     item("interruptActor", inView(groups.id, ROW.can("interruptible")), "2_run@4"),
     item("removeActor", inView(groups.id, ROW.actor), "9_remove@1"),
     item("sendMessage", inView(needsYou.id, "viewItem == 'waiting actor'"), "inline@1"),
-    item("endConnection", inView(connections.id, "viewItem =~ /^connection\\b/"), "inline@1"),
+    item("endConnection", inView(connections.id, "viewItem =~ /^(?:connection|external)\\b/"), "inline@1"),
   ],
   "editor/title": [
     item("writeChange", `resourceScheme == ${PROPOSAL_SCHEME}`, "navigation@1"),

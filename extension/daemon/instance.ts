@@ -3,6 +3,7 @@
  * stream. The views draw from it. It knows nothing of the editor.
  */
 import { EventEmitter } from "node:events";
+import { sharedCount } from "../../shared/any-connection-words.ts";
 import type { Group } from "../../shared/model.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import type { Connection } from "../../shared/operations/connect.ts";
@@ -44,6 +45,7 @@ export class Instance extends EventEmitter<{ change: [] }> implements GroupsList
   #relations: readonly DirectRelation[] = [];
   #connections: readonly Connection[] = [];
   #account: AccountShown | null = null;
+  #shared: ResultOf<"connect_status">["group_connections"] = null;
   #loaded = false;
   #round = 0;
   #telling: ReturnType<typeof setTimeout> | null = null;
@@ -81,6 +83,11 @@ export class Instance extends EventEmitter<{ change: [] }> implements GroupsList
   /** The link to an account; null until it is read. */
   get account(): AccountShown | null {
     return this.#account;
+  }
+
+  /** With how many Groups of other accounts a Group is connected. Null isn't zero (SNAP-014). */
+  sharedBy(groupId: string): number | null {
+    return sharedCount(this.#shared, groupId, Date.now());
   }
 
   find(groupId: string): KnownGroup | undefined {
@@ -131,6 +138,7 @@ export class Instance extends EventEmitter<{ change: [] }> implements GroupsList
     this.#relations = [];
     this.#connections = [];
     this.#account = null;
+    this.#shared = null;
     this.#loaded = false;
     this.#tell();
   }
@@ -159,15 +167,17 @@ export class Instance extends EventEmitter<{ change: [] }> implements GroupsList
   /** Reads the connections and the account again: the stream says nothing about them. */
   async refreshConnections(): Promise<void> {
     const round = this.#round;
-    const [{ relations }, { connections }, account] = await Promise.all([
+    const [{ relations }, { connections }, account, { group_connections: shared }] = await Promise.all([
       this.#source.call("connect_direct_status", {}),
       this.#source.call("connection_list", {}),
       this.#source.call("account_show", {}),
+      this.#source.call("connect_status", {}),
     ]);
     if (round !== this.#round) return;
     this.#relations = relations;
     this.#connections = connections;
     this.#account = account;
+    this.#shared = shared;
     this.#tell();
   }
 

@@ -4,6 +4,7 @@ import {
   connectionLook,
   connectionName,
   connectionSentence,
+  EXTERNAL_ENDING,
   kindWord,
 } from "../../shared/any-connection-words.ts";
 import { connectionWords, endingOf, isPast, peerName } from "../../shared/connection-words.ts";
@@ -37,7 +38,12 @@ export class ConnectionsTree implements vscode.TreeDataProvider<ConnectionRow>, 
   constructor(id: string, instance: Instance) {
     this.#instance = instance;
     this.#view = vscode.window.createTreeView(id, { treeDataProvider: this });
-    instance.on("change", () => this.#changed.fire());
+    instance.on("change", () => {
+      const message = messageOf(instance);
+      if (message === undefined) delete this.#view.message;
+      else this.#view.message = message;
+      this.#changed.fire();
+    });
     const reading = (isFor: () => boolean, milliseconds: number) =>
       setInterval(() => {
         if (isFor() && instance.loaded) instance.refreshConnections().catch(() => {});
@@ -63,7 +69,11 @@ export class ConnectionsTree implements vscode.TreeDataProvider<ConnectionRow>, 
   getTreeItem({ kind, id }: ConnectionRow): vscode.TreeItem {
     if (kind === "instance") {
       const instance = this.#instance.accountConnections.find((one) => one.id === id);
-      return instance === undefined ? new vscode.TreeItem("") : instanceItem(instance);
+      if (instance === undefined) return new vscode.TreeItem("");
+      const { group_id: groupId } = instance;
+      return groupId === null
+        ? instanceItem(instance)
+        : externalItem(instance, groupId, this.#instance.find(groupId)?.summary.title ?? groupId);
     }
     const relation = this.#instance.relations.find((one) => one.id === id);
     return relation === undefined ? new vscode.TreeItem("") : connectionItem(relation);
@@ -74,6 +84,30 @@ export class ConnectionsTree implements vscode.TreeDataProvider<ConnectionRow>, 
     this.#view.dispose();
     this.#changed.dispose();
   }
+}
+
+/** An empty list isn't "none" while the account service doesn't confirm it. */
+function messageOf(instance: Instance): string | undefined {
+  const isUnconfirmed =
+    instance.account?.state === "linked" &&
+    instance.groups.some(({ summary }) => instance.sharedBy(summary.group_id) === null);
+  return isUnconfirmed ? "Connections to other accounts aren't confirmed now." : undefined;
+}
+
+/** A connection of a Group here with one of another account. */
+function externalItem(connection: Connection, groupId: string, title: string): vscode.TreeItem {
+  const item = instanceItem(connection);
+  const local = plain(title);
+  item.contextValue = "external";
+  item.description = `${connectionLook(connection.state).word} · ${local}`;
+  const since = connection.since === null ? [] : [`Since ${exact(connection.since)}`];
+  item.tooltip = [`${local} with ${String(item.tooltip)}`, ...since, EXTERNAL_ENDING].join("\n");
+  item.command = {
+    command: commandId("showConnections"),
+    title: "Show the connections",
+    arguments: [{ kind: "group", groupId }],
+  };
+  return item;
 }
 
 function instanceItem(connection: Connection): vscode.TreeItem {

@@ -203,6 +203,21 @@ describe("the daemon from the command line", function () {
     assert.deepEqual(readdirSync(folder), []);
   });
 
+  it("plays the demo of two accounts, from the invitation to the end of the connection", async function () {
+    this.timeout(240_000);
+    const ran = await run(["demo", "--external", "--exit"], { home, env: { TMPDIR: folder } });
+    assert.equal(ran.code, 0, `${ran.err}\n${ran.out}`);
+    assert.equal(ran.out.match(/#login=/g)?.length, 2);
+    for (const line of [
+      /The office belongs to Ann's account, and the lab to Ben's/u,
+      /Ben sees who invites him/u,
+      /answers; the answer is back/u,
+      /refused now: connect_not_granted/u,
+    ])
+      assert.match(ran.out, line);
+    assert.deepEqual(readdirSync(folder), []);
+  });
+
   it("ends the demo in order on Ctrl-C", async () => {
     const child = start(["demo"], { home, env: { TMPDIR: folder } });
     const ran = collect(child);

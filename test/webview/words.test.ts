@@ -1,6 +1,8 @@
 /** What the interface says: deliveries, Actors, events, times, sizes, plans, excerpts. */
 import assert from "node:assert/strict";
 import { actorReason, actorWords, rowWords } from "../../shared/actor-words.ts";
+import { invitationQuery, pastedInvitation, readInvitation } from "../../shared/address.ts";
+import { sharedCount, sharingSentence } from "../../shared/any-connection-words.ts";
 import {
   awaitsApproval,
   connectionsInBrief,
@@ -14,9 +16,11 @@ import type { ChatMessage, LedgerEvent } from "../../shared/events.ts";
 import { shownCode, shownName, shownText } from "../../shared/foreign-text.ts";
 import { addressOf, partiesOf } from "../../shared/message-parties.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
+import type { Connection } from "../../shared/operations/connect.ts";
 import type { DirectRelation } from "../../shared/operations/direct.ts";
 import { sizeWords } from "../../shared/size-words.ts";
 import { age, ago, lasting, past, secondsFrom, timeIn } from "../../shared/time-words.ts";
+import type { SharingStatus } from "../../webview/connections/group-connections.ts";
 import { eventWords } from "../../webview/feed/event-words.ts";
 import { excerpt, flatten } from "../../webview/feed/excerpt.ts";
 import { initials, tint } from "../../webview/feed/initials.ts";
@@ -93,6 +97,53 @@ describe("a connection in words", () => {
     error: null,
   } as unknown as DirectRelation;
 
+  it("to other accounts begin with an address that names one whole invitation", () => {
+    const id = "0a9b1c2d-0000-8000-8000-00000000000f";
+    assert.equal(readInvitation(invitationQuery(id)), id);
+    assert.equal(readInvitation(`?group=g_1&connect_invite=${id}`), id);
+    const wrong = ["", id.toUpperCase(), ` ${id}`, `${id}0`, id.slice(1), "javascript:alert(1)", "../"];
+    for (const one of wrong) assert.equal(readInvitation(`?connect_invite=${encodeURIComponent(one)}`), null);
+    assert.equal(readInvitation(`?connect_invite=${id}&connect_invite=${id}`), null);
+    for (const pasted of [
+      id,
+      ` ${id.toUpperCase()}\n`,
+      `svc connect accept ${id}`,
+      `http://a/?connect_invite=${id}`,
+    ])
+      assert.equal(pastedInvitation(pasted), id);
+    for (const pasted of ["", `x${id}`, `${id}x`, "svc-direct:abc"])
+      assert.equal(pastedInvitation(pasted), null);
+  });
+
+  it("to other accounts are none only if that is confirmed, and unconfirmed isn't zero", () => {
+    verifies("EXT-016", "EXT-017", "SNAP-013", "SNAP-014");
+    const [now, later] = [Date.parse("2026-01-01T00:00:00Z"), "2026-01-01T00:02:00.000Z"];
+    const sharing = (change: object) =>
+      ({
+        status: "ready",
+        links: [],
+        expires_at: later,
+        error_message: null,
+        ...change,
+      }) as unknown as SharingStatus;
+    assert.match(sharingSentence(sharing({}), now), /^No connections/u);
+    assert.match(sharingSentence(sharing({ links: [{}] }), now), /^1 connection to/u);
+    const unsure = [
+      null,
+      sharing({ expires_at: null }),
+      sharing({ expires_at: "2026-01-01T00:00:00.000Z" }),
+      ...["not_linked", "syncing", "unavailable"].map((status) => sharing({ status })),
+    ];
+    for (const one of unsure) assert.doesNotMatch(sharingSentence(one, now), /^No connections|^\d/u);
+    const counts = { counts: { g_1: 2, g_2: 0, g_3: null }, expires_at: later };
+    assert.deepEqual(
+      ["g_1", "g_2", "g_3", "g_4"].map((id) => sharedCount(counts, id, now)),
+      [2, 0, null, null],
+    );
+    assert.equal(sharedCount(null, "g_1", now), null);
+    assert.equal(sharedCount(counts, "g_1", Date.parse(later)), null);
+  });
+
   it("has a state, a sentence, and what ending it means, for every stage", () => {
     const say = (change: Partial<DirectRelation>) => connectionWords({ ...relation, ...change }).word;
     assert.equal(say({}), "online");
@@ -123,6 +174,13 @@ describe("a connection in words", () => {
     assert.equal(brief({ online: false }, { state: "expired" }), "office\ufffd offline");
     assert.equal(brief({ state: "invited", remote: null, initiated: false }), "pending");
     assert.equal(brief({}, { state: "pending", initiated: false }), "approve");
+    // Connections to other accounts are summed up with them.
+    const external = (state: Connection["state"]) =>
+      ({ kind: "external", state, remote: { title: "Shop", name: "Ben" } }) as unknown as Connection;
+    assert.equal(connectionsInBrief([], [external("reached")])?.word, "Shop online");
+    assert.equal(connectionsInBrief([relation], [external("unconfirmed")])?.word, "1 of 2 offline");
+    assert.equal(connectionsInBrief([], [external("not_tried")])?.word, "Shop not asked yet");
+    assert.equal(connectionsInBrief([], [external("ended")]), null);
     assert.equal(remedyFor(relation), null);
     assert.match(remedyFor({ ...relation, online: false, error: "refused" }) ?? "", /listening/);
     // Connected, but by its clock nothing is in time.

@@ -1,4 +1,5 @@
 /** The link to an account and its instances as the daemon has them, polled while someone looks. */
+import { sharedCount } from "../../shared/any-connection-words.ts";
 import type { Connection } from "../../shared/operations/connect.ts";
 import type { ResultOf } from "../../shared/operations/registry.ts";
 import { Store } from "../controls/store.ts";
@@ -13,6 +14,9 @@ export class AccountLink extends Store {
   shown: AccountShown | null = null;
   /** Those that every Group here may use. */
   connections: readonly Connection[] = [];
+  /** Of all Groups here, to Groups of other accounts, whether or not they are confirmed now. */
+  #external: readonly Connection[] = [];
+  #counts: ResultOf<"connect_status">["group_connections"] = null;
   /** Why what is shown may be old. */
   failure: string | null = null;
   #timer: ReturnType<typeof setTimeout> | null = null;
@@ -39,27 +43,43 @@ export class AccountLink extends Store {
     if (this.#timer !== null) clearTimeout(this.#timer);
   }
 
+  /**
+   * With how many Groups of other accounts a Group is connected. Null while the account service
+   * doesn't confirm the connections that are known.
+   */
+  sharedBy(groupId: string): number | null {
+    const count = sharedCount(this.#counts, groupId, Date.now());
+    return count ?? (this.#external.some(({ group_id: own }) => own === groupId) ? null : 0);
+  }
+
   /** Asks now, after a change. */
   async refresh(): Promise<void> {
     this.#asked += 1;
     const turn = this.#asked;
-    const before = JSON.stringify([this.shown, this.connections, this.failure]);
+    const before = this.#all();
     try {
-      const [shown, { connections }] = await Promise.all([
+      const [shown, { connections }, { group_connections: counts }] = await Promise.all([
         this.#host.call("account_show", {}),
         this.#host.call("connection_list", {}),
+        this.#host.call("connect_status", {}),
       ]);
       // An answer that arrives after that of a later request is outdated.
       if (turn < this.#answered) return;
       this.shown = shown;
       this.connections = connections.filter(({ group_id: groupId }) => groupId === null);
+      this.#external = connections.filter(({ kind }) => kind === "external");
+      this.#counts = counts;
       this.failure = null;
     } catch (error) {
       if (turn < this.#answered) return;
       this.failure = error instanceof HostError ? error.message : String(error);
     }
     this.#answered = turn;
-    if (before !== JSON.stringify([this.shown, this.connections, this.failure])) this.changed();
+    if (before !== this.#all()) this.changed();
+  }
+
+  #all(): string {
+    return JSON.stringify([this.shown, this.connections, this.#external, this.#counts, this.failure]);
   }
 
   async #poll(): Promise<void> {

@@ -4,10 +4,10 @@
  */
 import { html, nothing, type PropertyValues } from "lit";
 import { accountStateWords } from "../../shared/account-words.ts";
+import { sharingSentence } from "../../shared/any-connection-words.ts";
 import { awaitsApproval, isPast, remedyForChange } from "../../shared/connection-words.ts";
 import { type InvitationClaims, invitationClaims } from "../../shared/direct-invitation.ts";
 import { shownName } from "../../shared/foreign-text.ts";
-import type { Connection } from "../../shared/operations/connect.ts";
 import type { DirectRelation } from "../../shared/operations/direct.ts";
 import { announce } from "../controls/announce.ts";
 import { failure, skeleton } from "../controls/controls.ts";
@@ -19,8 +19,8 @@ import type { Conversation } from "../feed/conversation.ts";
 import type { Host } from "../hosts/host.ts";
 import { AccountLink } from "./account-link.ts";
 import { connectionCard } from "./connection-card.ts";
-import { DirectConnections } from "./direct-connections.ts";
-import { instanceCard } from "./instance-card.ts";
+import { GroupConnections } from "./group-connections.ts";
+import { externalCard, instanceCard } from "./instance-card.ts";
 import { invitationShown, invitationToTake } from "./invitation.ts";
 import {
   isComplete,
@@ -64,7 +64,7 @@ class ConnectionsDialog extends DialogView {
   declare pasted: string;
   /** The connection or listener whose end is being confirmed. */
   declare ending: string | null;
-  #connections!: DirectConnections;
+  #connections!: GroupConnections;
   #account!: AccountLink;
 
   constructor() {
@@ -80,7 +80,7 @@ class ConnectionsDialog extends DialogView {
   }
 
   override connectedCallback(): void {
-    this.#connections = new DirectConnections(
+    this.#connections = new GroupConnections(
       this.host,
       this.conversation.groupId,
       EVERY_MS,
@@ -160,24 +160,29 @@ class ConnectionsDialog extends DialogView {
     const status = this.#connections.status!;
     const { relations } = status;
     const sorted = [...relations].sort((one, other) => rank(one) - rank(other));
-    const others = [
-      ...this.#connections.list.filter(({ kind }) => kind === "external"),
-      ...this.#account.connections,
-    ];
     return html`<p class="hint">A connection lets <bdi>${shownName(this.#title)}</bdi> and one Group on another instance write to each other and see the names of each other’s Actors. With your own account’s machines, all Groups can. It gives access to nothing else: no terminals, tools or history, and no files except those you send.</p>
-      ${
-        sorted.length + others.length === 0
-          ? html`<p class="empty-connections">${icon("plug")} <span>No connections yet. Invite a Group on another machine, accept an invitation you were given, or link your machines to one account.</span></p>`
-          : html`<ul class="plain-list connection-list" aria-label="Connections">${sorted.map((relation) => this.#card(relation))}${others.map((one) => this.#instance(one))}</ul>`
-      }
       <section class="dialog-section">
-        <div class="section-head">${this.embedded ? html`<h2>Your account</h2>` : html`<h3>Your account</h3>`}
-          ${button({ label: this.#account.shown?.state === "not_linked" ? "Link…" : "Show…", onClick: () => this.#openAccount() })}
+        <div class="section-head">${this.#heading("Direct connections")}</div>
+        ${
+          sorted.length === 0
+            ? html`<p class="empty-connections">${icon("plug")} <span>None. Invite a Group on another machine, or accept an invitation you were given. Direct connections need no account.</span></p>`
+            : html`<ul class="plain-list connection-list" aria-label="Direct connections">${sorted.map((relation) => this.#card(relation))}</ul>`
+        }
+      </section>
+      ${this.#otherAccounts()}
+      <section class="dialog-section">
+        <div class="section-head">${this.#heading("Your account")}
+          ${button({ label: this.#account.shown?.state === "not_linked" ? "Link…" : "Show…", onClick: () => this.#openNext("account", {}) })}
         </div>
         ${this.#accountFacts()}
+        ${
+          this.#account.connections.length === 0
+            ? nothing
+            : html`<ul class="plain-list connection-list" aria-label="Machines of your account">${this.#account.connections.map((one) => instanceCard(one, this.#opening("")))}</ul>`
+        }
       </section>
       <section class="dialog-section">
-        <div class="section-head">${this.embedded ? html`<h2>Listener of this instance</h2>` : html`<h3>Listener of this instance</h3>`}
+        <div class="section-head">${this.#heading("Listener of this instance")}
           <span class="buttons">
             ${status.listener === null ? nothing : button({ label: "Turn off…", disabled: this.busy, onClick: () => this.#ask(LISTENER) })}
             ${button({ label: status.listener === null ? "Turn on…" : "Change…", onClick: () => this.#openListener(false) })}
@@ -187,10 +192,30 @@ class ConnectionsDialog extends DialogView {
       </section>`;
   }
 
-  #instance(connection: Connection) {
+  #heading(words: string) {
+    return this.embedded ? html`<h2>${words}</h2>` : html`<h3>${words}</h3>`;
+  }
+
+  #otherAccounts() {
+    const { list, sharing } = this.#connections;
+    const external = list.filter(({ kind }) => kind === "external");
+    return html`<section class="dialog-section" data-section="external">
+      <div class="section-head">${this.#heading("Other accounts")}
+        ${button({ label: "Connect…", disabled: sharing === null, onClick: () => this.#openNext("sharing", { groupId: this.conversation.groupId, groupTitle: this.#title }) })}
+      </div>
+      <p class="hint" role="status">${sharingSentence(sharing, Date.now())}</p>
+      ${
+        external.length === 0
+          ? nothing
+          : html`<ul class="plain-list connection-list" aria-label="Connections to other accounts">${external.map((one) => externalCard(one, sharing, this.#title, this.#opening(`/connect/${one.id}/disconnect`)))}</ul>`
+      }
+    </section>`;
+  }
+
+  /** Opens a page of the account service; null while this instance isn't linked to one. */
+  #opening(path: string): (() => void) | null {
     const origin = this.#account.shown?.account_origin ?? null;
-    const page = connection.kind === "external" ? `${origin}/connect` : origin;
-    return instanceCard(connection, page === null || origin === null ? null : () => this.host.openLink(page));
+    return origin === null ? null : () => this.host.openLink(`${origin}${path}`);
   }
 
   #accountFacts() {
@@ -204,11 +229,11 @@ class ConnectionsDialog extends DialogView {
   }
 
   /** In its own dialog, after this one has closed. */
-  #openAccount(): void {
+  #openNext(name: "account" | "sharing", fields: Record<string, unknown>): void {
     const { parentElement } = this;
     if (!this.embedded) this.close();
     parentElement?.dispatchEvent(
-      new CustomEvent("open-dialog", { detail: { name: "account" }, bubbles: true }),
+      new CustomEvent("open-dialog", { detail: { name, ...fields }, bubbles: true }),
     );
   }
 

@@ -7,7 +7,7 @@ import { DraftKeeper } from "../composer/draft.ts";
 import { Outgoing } from "../composer/outgoing.ts";
 import { Sending } from "../composer/sending.ts";
 import { Uploads } from "../composer/uploads.ts";
-import { DirectConnections } from "../connections/direct-connections.ts";
+import { GroupConnections } from "../connections/group-connections.ts";
 import { RemoteGroups } from "../connections/remote-groups.ts";
 import { OpenGroup } from "../groups/open-group.ts";
 import { type Host, HostError } from "../hosts/host.ts";
@@ -34,7 +34,7 @@ export class Conversation {
   readonly terminals: Terminals;
   readonly remotes: RemoteGroups;
   /** Followed by the elements that show them, if the person may see them. */
-  readonly connections: DirectConnections;
+  readonly connections: GroupConnections;
   /** Resolves when the unsent text is known, as far as it can be. */
   draftRead: Promise<void> = Promise.resolve();
   readonly #host: Host;
@@ -65,7 +65,7 @@ export class Conversation {
     this.marks = new ReadMarks(host, groupId, looking);
     this.terminals = new Terminals(host, groupId);
     this.remotes = new RemoteGroups(host, groupId);
-    this.connections = new DirectConnections(host, groupId, CONNECTIONS_EVERY_MS, inView);
+    this.connections = new GroupConnections(host, groupId, CONNECTIONS_EVERY_MS, inView);
     this.group.subscribe(() => {
       if (this.group.loaded)
         this.terminals.retain(new Set(this.group.actors.filter(hasTerminal).map((actor) => actor.id)));

@@ -73,7 +73,9 @@ class GroupHeaderElement extends View {
   }
 
   #connections() {
-    const brief = connectionsInBrief(this.conversation.connections.status?.relations ?? []);
+    const { status, list } = this.conversation.connections;
+    const external = list.filter(({ kind }) => kind === "external");
+    const brief = connectionsInBrief(status?.relations ?? [], external);
     if (brief === null || !this.administrator) return nothing;
     return html`<button
       type="button"

@@ -4,6 +4,7 @@ import { repeat } from "lit/directives/repeat.js";
 import { NOWHERE } from "../../shared/address.ts";
 import type { GroupSummary } from "../../shared/operations/groups.ts";
 import type { DraftMarks } from "../composer/draft-marks.ts";
+import type { AccountLink } from "../connections/account-link.ts";
 import { badge, iconButton, skeleton } from "../controls/controls.ts";
 import { icon } from "../controls/icons.ts";
 import { opensElsewhere } from "../controls/links.ts";
@@ -25,12 +26,14 @@ class GroupsElement extends View {
     groups: { attribute: false },
     addresses: { attribute: false },
     drafts: { attribute: false },
+    account: { attribute: false },
     openId: {},
     administrator: { type: Boolean },
   };
   declare groups: GroupsStore;
   declare addresses: Addresses;
   declare drafts: DraftMarks;
+  declare account: AccountLink;
   declare openId: string | null;
   declare administrator: boolean;
 
@@ -40,7 +43,7 @@ class GroupsElement extends View {
 
   constructor() {
     super();
-    follow(this, () => [this.groups, this.drafts]);
+    follow(this, () => [this.groups, this.drafts, this.account]);
     this.addEventListener("pointerleave", () => this.requestUpdate());
     roving(this, { selector: ".group-row", prefer: "[aria-current]" });
   }
@@ -120,6 +123,7 @@ class GroupsElement extends View {
           ? html`<span class="row-detail draft-mark" title="You have a draft here">${icon("edit")}<span class="only-heard">draft</span></span>`
           : nothing
       }
+      ${sharedMark(this.account.sharedBy(group.group_id))}
       ${resting ? html`<span class="row-detail">${group.state}</span>` : nothing}
       ${
         group.unread > 0
@@ -138,6 +142,16 @@ class GroupsElement extends View {
         </div>`
       : html`<div class="empty small"><p>Your access token gives access to no existing Group. Ask the person who gave it to you.</p></div>`;
   }
+}
+
+/** With how many Groups of other accounts it is connected; null isn't none. */
+function sharedMark(count: number | null) {
+  if (count === 0) return nothing;
+  const words =
+    count === null
+      ? "connections to other accounts aren’t confirmed now"
+      : `connected with ${count} ${count === 1 ? "Group" : "Groups"} of other accounts`;
+  return html`<span class="row-detail shared-mark" title=${words}>${icon("plug")}<span aria-hidden="true">${count ?? "?"}</span><span class="only-heard">${words}</span></span>`;
 }
 
 customElements.define("svc-groups", GroupsElement);

@@ -61,6 +61,11 @@ export interface Viewer {
 export interface Addresses {
   /** What the page's own address names. */
   readonly current: Address;
+  /**
+   * The invitation of another account with which the page was opened. The address no longer names
+   * it afterwards, so that it is answered only once. Null if there is none.
+   */
+  takeInvitation(): string | null;
   /** Changes it. With `step`, Back leads to the one before. */
   set(address: Address, step: boolean): void;
   /** Follows Back and Forward. */

@@ -2,9 +2,10 @@
 import "./direct.css";
 import "../../connections/account-dialog.ts";
 import "../../connections/connections-dialog.ts";
+import "../../connections/sharing-dialog.ts";
 import { html, render } from "lit";
 import type { Shown } from "../../../shared/webview-protocol.ts";
-import { DirectConnections } from "../../connections/direct-connections.ts";
+import { GroupConnections } from "../../connections/group-connections.ts";
 import { skeleton } from "../../controls/controls.ts";
 import { OpenGroup } from "../../groups/open-group.ts";
 import { openInEditor } from "../../hosts/vscode/editor-document.ts";
@@ -19,7 +20,7 @@ function show(
 ): void {
   host.remember("group", groupId);
   const group = new OpenGroup(host, groupId);
-  const connections = new DirectConnections(host, groupId, EVERY_MS, () => !document.hidden);
+  const connections = new GroupConnections(host, groupId, EVERY_MS, () => !document.hidden);
   void group.refresh().then(() => {
     document.title = `Connections of ${group.group?.title ?? "a Group"}`;
   });
@@ -40,9 +41,10 @@ function show(
 async function begin(): Promise<void> {
   render(skeleton(4, "list"), root);
   const { host, welcome } = await openInEditor((shown) => show(host, shown));
-  // Only the account has a dialog of its own here.
-  root.addEventListener("open-dialog", () => {
-    document.body.append(Object.assign(document.createElement("svc-account-dialog"), { host }));
+  // The account and other accounts have dialogs of their own here.
+  document.addEventListener("open-dialog", (event) => {
+    const { name, ...fields } = (event as CustomEvent<{ name: string }>).detail;
+    document.body.append(Object.assign(document.createElement(`svc-${name}-dialog`), { host, ...fields }));
   });
   const kept = host.recall("group");
   if (welcome.shown !== null) show(host, welcome.shown);

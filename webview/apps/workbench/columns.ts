@@ -1,6 +1,7 @@
 /** The columns beside the conversation, each with its foot. */
 import { html, nothing, type TemplateResult } from "lit";
 import type { DraftMarks } from "../../composer/draft-marks.ts";
+import type { AccountLink } from "../../connections/account-link.ts";
 import { iconButton } from "../../controls/controls.ts";
 import { icon } from "../../controls/icons.ts";
 import type { Conversation } from "../../feed/conversation.ts";
@@ -13,6 +14,7 @@ interface GroupsColumn {
   groups: GroupsStore;
   addresses: Addresses;
   drafts: DraftMarks;
+  account: AccountLink;
   openId: string | null;
   layout: Layout;
   administrator: boolean;
@@ -23,8 +25,9 @@ interface GroupsColumn {
 }
 
 export function groupsColumn(column: GroupsColumn): TemplateResult {
-  const { groups, addresses, drafts, openId, layout, administrator, mayLeave, theme, notifies } = column;
-  return html`<svc-groups .groups=${groups} .addresses=${addresses} .drafts=${drafts} .openId=${openId} ?administrator=${administrator}></svc-groups>
+  const { groups, addresses, drafts, account, openId, layout, administrator, mayLeave, theme, notifies } =
+    column;
+  return html`<svc-groups .groups=${groups} .addresses=${addresses} .drafts=${drafts} .account=${account} .openId=${openId} ?administrator=${administrator}></svc-groups>
     <footer class="column-foot">
       <svc-settings-menu ?administrator=${administrator} ?mayLeave=${mayLeave} .theme=${theme} ?notifies=${notifies}></svc-settings-menu>
       ${administrator ? nothing : html`<span class="restricted" title="Your access token is for these Groups only">${icon("lock")}restricted</span>`}

@@ -5,6 +5,7 @@ const DIALOGS: Readonly<Record<string, () => Promise<unknown>>> = {
   "create-group": () => import("../../groups/create-group-dialog.ts"),
   account: () => import("../../connections/account-dialog.ts"),
   connections: () => import("../../connections/connections-dialog.ts"),
+  sharing: () => import("../../connections/sharing-dialog.ts"),
   "group-settings": () => import("../../groups/group-settings-dialog.ts"),
   "add-actor": () => import("../../actors/actor-dialog.ts"),
   "edit-actor": () => import("../../actors/actor-dialog.ts"),

@@ -70,6 +70,8 @@ class WorkbenchElement extends View {
   #account!: AccountLink;
   #showing!: Showing;
   #searchFrom: HTMLElement | null = null;
+  /** An invitation of another account that brought the person here and that they haven't seen. */
+  #invitation: string | null = null;
   #life: AbortController | null = null;
   readonly #polling = new Polling(
     () => document.visibilityState === "visible",
@@ -132,6 +134,8 @@ class WorkbenchElement extends View {
     super.connectedCallback();
     if (this.#administrator) this.#account.open();
     this.#groups.open();
+    this.#invitation = this.host.addresses.takeInvitation();
+    this.#groups.subscribe(() => this.#arrive());
     this.#showing.begin();
     this.#life = new AbortController();
     const { signal } = this.#life;
@@ -239,6 +243,18 @@ class WorkbenchElement extends View {
     return this.viewer.kind === "administrator";
   }
 
+  /** Asks about the invitation that brought the person here. Without an answer, nothing happens. */
+  #arrive(): void {
+    const invitation = this.#invitation;
+    if (invitation === null || !this.#groups.loaded) return;
+    this.#invitation = null;
+    if (this.#administrator) setTimeout(() => void this.#dialog("sharing", { invitation }), 0);
+    else
+      this.#showing.fail(
+        "Only an administrator of this instance can answer an invitation from another account.",
+      );
+  }
+
   get #conversation(): Conversation | null {
     return this.#showing.conversation;
   }
@@ -266,6 +282,7 @@ class WorkbenchElement extends View {
       groups: this.#groups,
       addresses: this.host.addresses,
       drafts: this.#drafts,
+      account: this.#account,
       openId: this.#conversation?.groupId ?? null,
       layout: this.#layout,
       administrator: this.#administrator,

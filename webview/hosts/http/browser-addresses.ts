@@ -1,11 +1,17 @@
 /** Addresses in a browser: the page's own, with its history. */
-import { type Address, addressQuery, readAddress } from "../../../shared/address.ts";
+import { type Address, addressQuery, readAddress, readInvitation } from "../../../shared/address.ts";
 import type { Release } from "../../../shared/stream-client/listeners.ts";
 import type { Addresses } from "../host.ts";
 
 export class BrowserAddresses implements Addresses {
   get current(): Address {
     return readAddress(location.search);
+  }
+
+  takeInvitation(): string | null {
+    const invitation = readInvitation(location.search);
+    if (invitation !== null) history.replaceState(null, "", this.href(this.current));
+    return invitation;
   }
 
   set(address: Address, step: boolean): void {

@@ -26,6 +26,10 @@ export class TabAddresses implements Addresses {
     return typeof kept === "string" ? readAddress(kept) : { ...NOWHERE };
   }
 
+  takeInvitation(): null {
+    return null;
+  }
+
   set(address: Address): void {
     this.#state.set(addressQuery(address));
   }

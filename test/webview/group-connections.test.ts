@@ -1,6 +1,6 @@
-/** The Direct connections of an open dialog, asked for over a slow line. */
+/** The connections of an open dialog, asked for over a slow line. */
 import assert from "node:assert/strict";
-import { DirectConnections, type DirectStatus } from "../../webview/connections/direct-connections.ts";
+import { type DirectStatus, GroupConnections } from "../../webview/connections/group-connections.ts";
 import { HostError } from "../../webview/hosts/host.ts";
 
 const GROUP = "g_00000000000a";
@@ -9,19 +9,19 @@ function status(displayName: string): DirectStatus {
   return { listener: null, display_name: displayName, addresses: [], runtime: null, relations: [] };
 }
 
-describe("Direct connections that are asked for again and again", () => {
+describe("Connections that are asked for again and again", () => {
   let answers: { resolve: (status: DirectStatus) => void; reject: (error: Error) => void }[];
-  let connections: DirectConnections;
+  let connections: GroupConnections;
 
   beforeEach(() => {
     answers = [];
     const call = (name: string) =>
-      name === "connection_list"
+      name !== "connect_direct_status"
         ? Promise.resolve({ connections: [] })
         : new Promise<DirectStatus>((resolve, reject) => {
             answers.push({ resolve, reject });
           });
-    connections = new DirectConnections({ call: call as never }, GROUP, 1000, () => true);
+    connections = new GroupConnections({ call: call as never }, GROUP, 1000, () => true);
   });
 
   it("stay as a later question found them when an earlier one is answered after it", async () => {

@@ -1,12 +1,13 @@
-/** Direct connections of one Group as the daemon has them, polled while someone is looking. */
+/** Connections of one Group as the daemon has them, polled while someone is looking. */
 import type { Connection } from "../../shared/operations/connect.ts";
 import type { ResultOf } from "../../shared/operations/registry.ts";
 import { Store } from "../controls/store.ts";
 import { type Host, HostError } from "../hosts/host.ts";
 
 export type DirectStatus = ResultOf<"connect_direct_status">;
+export type SharingStatus = ResultOf<"connect_group_status">;
 
-export class DirectConnections extends Store {
+export class GroupConnections extends Store {
   readonly #host: Pick<Host, "call">;
   readonly #groupId: string;
   readonly #everyMs: number;
@@ -14,6 +15,8 @@ export class DirectConnections extends Store {
   status: DirectStatus | null = null;
   /** What the daemon says of every connection of the Group, whatever its kind. */
   list: readonly Connection[] = [];
+  /** What the account service confirmed about Groups of other accounts; null until it is read. */
+  sharing: SharingStatus | null = null;
   /** This instance's id; null until it is known. */
   instanceId: string | null = null;
   /** Why what is shown may be old. */
@@ -59,16 +62,18 @@ export class DirectConnections extends Store {
     this.#asked += 1;
     const turn = this.#asked;
     let status: DirectStatus | null = null;
-    let list: readonly Connection[] = this.list;
+    let { list, sharing } = this;
     let failure: string | null = null;
     try {
       const input = { group_id: this.#groupId };
-      const [direct, { connections }] = await Promise.all([
+      const [direct, { connections }, shared] = await Promise.all([
         this.#host.call("connect_direct_status", input),
         this.#host.call("connection_list", input),
+        this.#host.call("connect_group_status", input),
       ]);
       status = direct;
       list = connections;
+      sharing = shared;
     } catch (error) {
       failure = error instanceof HostError ? error.message : String(error);
     }
@@ -78,15 +83,17 @@ export class DirectConnections extends Store {
     const before = this.#shown();
     if (status !== null) this.status = status;
     this.list = list;
+    this.sharing = sharing;
     this.failure = failure;
     if (!this.#closed && before !== this.#shown()) this.changed();
   }
 
   /** What another one has learnt in the meantime. */
-  take({ status, list }: DirectConnections): void {
-    if (status === this.status && list === this.list) return;
+  take({ status, list, sharing }: GroupConnections): void {
+    if (status === this.status && list === this.list && sharing === this.sharing) return;
     this.status = status;
     this.list = list;
+    this.sharing = sharing;
     this.changed();
   }
 
@@ -102,6 +109,7 @@ export class DirectConnections extends Store {
     return JSON.stringify([
       this.status === null ? null : { ...this.status, runtime: runtime && { ...runtime, checked_at: "" } },
       this.list,
+      this.sharing,
       this.failure,
     ]);
   }
