@@ -28,6 +28,7 @@ export const AUDIT_WORDS = {
   invitation_rejected: "Invitation to connect a Group rejected",
   group_connected: "Group connected",
   group_disconnected: "Group disconnected",
+  connections_ended: "All connections ended by the administrator",
   member_disabled: "Account disabled by the administrator",
 } as const;
 

@@ -5,7 +5,7 @@ import type { Clock } from "../platform/clock.ts";
 import type { Random } from "../platform/random.ts";
 import { Refusal } from "../shared/errors.ts";
 import { Audit } from "./audit.ts";
-import { closeInvitationsTo } from "./connections/closing.ts";
+import { closeEverything, closeInvitationsTo } from "./connections/closing.ts";
 import { retireDevices, shownDeviceName } from "./devices/devices.ts";
 import { invitationLink, invite } from "./members/invitations.ts";
 import type { Settings } from "./settings.ts";
@@ -128,6 +128,19 @@ export class Operator {
       const retired = await retireDevices(db, clock.now(), { member: device.member_id, id });
       if (retired.length > 0)
         await this.#audit.record(db, { event: "device_retired", member: device.member_id, device: id });
+    });
+  }
+
+  /**
+   * Ends all connections and open invitations between members. After a backup was restored, the
+   * store doesn't know any more which of them had been ended.
+   */
+  endConnections(): Promise<{ connections: number; invitations: number }> {
+    const { store, clock } = this.#deps;
+    return store.transaction(async (db) => {
+      const ended = await closeEverything(db, clock.now());
+      await this.#audit.record(db, { event: "connections_ended", member: null });
+      return ended;
     });
   }
 

@@ -35,6 +35,27 @@ export async function closeInvitationsTo(db: Queries, now: number, member: strin
     .execute();
 }
 
+/** Ends everything between members that isn't over. Answers how many of each it ended. */
+export async function closeEverything(
+  db: Queries,
+  now: number,
+): Promise<{ connections: number; invitations: number }> {
+  const connections = await db
+    .updateTable("group_connections")
+    .set({ closed_at: now, end_reason: "operator" })
+    .where("closed_at", "is", null)
+    .returning("id")
+    .execute();
+  const invitations = await db
+    .updateTable("group_invitations")
+    .set({ closed_at: now, state: "operator" })
+    .where("state", "=", "pending")
+    .where("expires_at", ">", now)
+    .returning("id")
+    .execute();
+  return { connections: connections.length, invitations: invitations.length };
+}
+
 /** Ends these connections where the member or device is in them. Answers which ones it ended. */
 export async function closeConnections(
   db: Queries,

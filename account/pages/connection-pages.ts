@@ -332,10 +332,12 @@ function until(at: number, now: number): Html {
   return html`for ${left} (until ${moment(at)})`;
 }
 
+const BY_OPERATOR = "ended by the operator of this service, after a backup was restored";
 const INVITATION_WORDS: Record<string, string> = {
   pending: "expired",
   cancelled: "cancelled",
   rejected: "rejected",
+  operator: BY_OPERATOR,
   gone: "the inviting Group or its instance is gone",
 };
 
@@ -353,7 +355,9 @@ function history(
           ? `ended by ${one.ended_by === visit.member.id ? "you" : name(one.ended_by)}`
           : one.end_reason === "group_gone"
             ? "ended because a Group is gone or was replaced"
-            : "ended because an instance was retired";
+            : one.end_reason === "operator"
+              ? BY_OPERATOR
+              : "ended because an instance was retired";
       return {
         at: one.closed_at!,
         text: html`${groupName(own)} with ${groupName(other)} of <bdi>${name(person?.id ?? "")}</bdi>: ${how}`,

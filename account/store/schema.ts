@@ -116,7 +116,7 @@ export interface ConnectInstancesTable {
 }
 
 /** What became of an invitation. One that is still pending may have expired. */
-export type InvitationState = "pending" | "accepted" | "cancelled" | "rejected" | "gone";
+export type InvitationState = "pending" | "accepted" | "cancelled" | "rejected" | "gone" | "operator";
 
 /** A member's invitation to connect a Group, for one other member. */
 export interface GroupInvitationsTable {
@@ -139,8 +139,11 @@ export interface GroupInvitationsTable {
   connection_id: string | null;
 }
 
-/** Why a connection ended: a member ended it, a device was retired, a Group is gone. */
-export type ConnectionEnd = "ended" | "retired" | "group_gone";
+/**
+ * Why a connection ended: a member ended it, a device was retired, a Group is gone, or the operator
+ * ended all of them.
+ */
+export type ConnectionEnd = "ended" | "retired" | "group_gone" | "operator";
 
 /** A connection between two Groups of different members. */
 export interface GroupConnectionsTable {

@@ -99,6 +99,15 @@ export async function retireDevice(context: CommandContext): Promise<number> {
   );
 }
 
+export async function endConnections(context: CommandContext): Promise<number> {
+  return operate(
+    context,
+    (operator) => operator.endConnections(),
+    ({ connections, invitations }) =>
+      context.out.line(`Ended. Connections: ${connections}. Open invitations: ${invitations}.`),
+  );
+}
+
 export async function backup(context: CommandContext): Promise<number> {
   return operate(
     context,

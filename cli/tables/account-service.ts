@@ -80,6 +80,14 @@ export const accountServiceCommands: readonly Command[] = [
     run: async (context) => (await import("../commands/account-service.ts")).retireDevice(context),
   },
   {
+    words: "account-service end-connections",
+    summary:
+      "End all connections and open invitations between members. Do this after restoring a backup, before the service starts: what was ended since is active again in it.",
+    options: STORE,
+    personOnly: true,
+    run: async (context) => (await import("../commands/account-service.ts")).endConnections(context),
+  },
+  {
     words: "account-service backup",
     args: "<file>",
     summary: "Write a copy of the embedded database. The service may be running.",

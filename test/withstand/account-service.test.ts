@@ -6,10 +6,12 @@ import { copyFileSync, mkdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { Operator } from "../../account/operator.ts";
 import { RealRandom } from "../../platform/real-random.ts";
+import { GroupInstance } from "../account/group-instance.ts";
 import { insertDevices, insertMembers } from "../account/inserted.ts";
 import { Cluster } from "../account/postgres.ts";
 import { persistently, Rounds } from "../account/rounds.ts";
 import { KINDS, TestInstance, TestService } from "../account/service.ts";
+import { verifies } from "../requirements.ts";
 import { Chance, seedOfRun } from "../support/chance.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { SmallDisk } from "./small-disk.ts";
@@ -169,7 +171,7 @@ describe(`the account service (WITHSTAND_SEED=${seed})`, function () {
       const database = cluster?.database() ?? null;
       const service = await TestService.started({ kind, database });
       const { folder } = service.settings;
-      const [backup, restored] = [join(folder, "backup"), join(folder, "restored")];
+      const backup = join(folder, "backup");
       try {
         const members = await insertMembers(service.store.db, 1);
         const ports = [service.settings.port];
@@ -192,12 +194,8 @@ describe(`the account service (WITHSTAND_SEED=${seed})`, function () {
         assert.equal((await devices[1]!.register(instances[1]!)).status, 200);
 
         await service.stop();
-        if (cluster === null) {
-          mkdirSync(restored);
-          copyFileSync(backup, join(restored, "account.sqlite"));
-          copyFileSync(join(service.settings.folder, "account.key"), join(restored, "account.key"));
-          Object.assign(service.settings, { folder: restored });
-        } else cluster.restore(database!);
+        if (cluster === null) restore(service, backup);
+        else cluster.restore(database!);
         await service.start();
 
         // Devices of the backup go on by themselves. What came after it has to be linked again.
@@ -215,5 +213,73 @@ describe(`the account service (WITHSTAND_SEED=${seed})`, function () {
         cluster?.remove();
       }
     });
+
+    it(`lets nothing that was ended come back with a backup, ${kind}`, async () => {
+      verifies("EXT-024", "EXT-027");
+      const cluster = kind === "postgres" ? Cluster.started() : null;
+      const database = cluster?.database() ?? null;
+      const service = await TestService.started({ kind, database });
+      const { folder } = service.settings;
+      const backup = join(folder, "backup");
+      const people: GroupInstance[] = [];
+      const operator = () => {
+        const { store, settings, clock } = service;
+        return new Operator({ store, settings, clock, random: new RealRandom() });
+      };
+      try {
+        for (const name of ["Ann", "Ben"])
+          people.push(await GroupInstance.of(service, await service.member(name)));
+        const [ann, ben] = people as [GroupInstance, GroupInstance];
+        const ended = await ann.connect("g1", ben, "g2");
+        const replaced = await ann.connect("g3", ben, "g4");
+        await ann.invite(ann.select("g5"), ben);
+        const [rejected] = await ben.invitations();
+        if (cluster === null) operator().backup(backup);
+        else cluster.dump(database!);
+
+        // After the backup.
+        await ann.member.submit(`/connect/${ended}/disconnect`, `/connect/${ended}/disconnect`, {});
+        await ben.member.submit("/connect", `/connect/invitations/${rejected}/reject`, {});
+        assert.deepEqual(
+          (await ben.links()).map(({ id }) => id),
+          [replaced],
+        );
+        await service.stop();
+        if (cluster === null) restore(service, backup);
+        else cluster.restore(database!);
+        await service.start();
+
+        // That is why the operator ends everything: the service can't know better.
+        assert.equal((await ben.links()).length, 2);
+        assert.deepEqual(await ben.invitations(), [rejected]);
+        // An instance whose Group was replaced since says so by itself.
+        await ann.device.post("/v1/connect/groups", { invalidated: [replaced] });
+        assert.deepEqual(
+          (await ben.links()).map(({ id }) => id),
+          [ended],
+        );
+        assert.deepEqual(await operator().endConnections(), { connections: 1, invitations: 1 });
+        for (const one of people) assert.deepEqual(await one.links(), []);
+        assert.deepEqual(await ben.invitations(), []);
+        assert.match((await ben.member.get("/connect")).body as string, /ended by the operator/u);
+        assert.equal((await ben.accept(rejected!, ben.select("g6"))).status, 403);
+        await ann.connect("g1", ben, "g2");
+        assert.equal((await ben.links()).length, 1);
+      } finally {
+        await Promise.all(people.map((one) => one.close()));
+        await service.dispose();
+        rmSync(folder, { recursive: true, force: true });
+        cluster?.remove();
+      }
+    });
   }
 });
+
+/** Puts a backup of the embedded database in the place of a stopped service's own. */
+function restore({ settings }: TestService, backup: string): void {
+  const restored = join(settings.folder, "restored");
+  mkdirSync(restored);
+  copyFileSync(backup, join(restored, "account.sqlite"));
+  copyFileSync(join(settings.folder, "account.key"), join(restored, "account.key"));
+  Object.assign(settings, { folder: restored });
+}
