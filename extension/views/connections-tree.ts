@@ -101,7 +101,7 @@ function externalItem(connection: Connection, groupId: string, title: string): v
   item.contextValue = "external";
   item.description = `${connectionLook(connection.state).word} · ${local}`;
   const since = connection.since === null ? [] : [`Since ${exact(connection.since)}`];
-  item.tooltip = [`${local} with ${String(item.tooltip)}`, ...since, EXTERNAL_ENDING].join("\n");
+  item.tooltip = [`${local} with ${tooltipOf(connection)}`, ...since, EXTERNAL_ENDING].join("\n");
   item.command = {
     command: commandId("showConnections"),
     title: "Show the connections",
@@ -111,7 +111,7 @@ function externalItem(connection: Connection, groupId: string, title: string): v
 }
 
 function instanceItem(connection: Connection): vscode.TreeItem {
-  const { id, kind, state, last_contact_at: lastContactAt } = connection;
+  const { id, kind, state } = connection;
   const { icon, tone, word } = connectionLook(state);
   const name = plain(connectionName(connection));
   const item = new vscode.TreeItem(name, vscode.TreeItemCollapsibleState.None);
@@ -119,15 +119,19 @@ function instanceItem(connection: Connection): vscode.TreeItem {
   item.iconPath = toned(icon, tone);
   item.contextValue = "instance";
   item.description = `${word} · ${kindWord(kind)}`;
-  const contact = lastContactAt === null ? "No contact yet" : `Last contact ${exact(lastContactAt)}`;
-  item.tooltip = [
-    `${name}, of ${kindWord(kind)}`,
-    `${word}: ${plain(connectionSentence(connection))}`,
-    contact,
-  ].join("\n");
+  item.tooltip = tooltipOf(connection);
   item.accessibilityInformation = { label: `${name} of ${kindWord(kind)}, ${word}` };
   item.command = { command: commandId("showAccount"), title: "Show the account" };
   return item;
+}
+
+function tooltipOf(connection: Connection): string {
+  const { kind, state, last_contact_at: lastContactAt } = connection;
+  return [
+    `${plain(connectionName(connection))}, of ${kindWord(kind)}`,
+    `${connectionLook(state).word}: ${plain(connectionSentence(connection))}`,
+    lastContactAt === null ? "No contact yet" : `Last contact ${exact(lastContactAt)}`,
+  ].join("\n");
 }
 
 function connectionItem(relation: DirectRelation): vscode.TreeItem {
