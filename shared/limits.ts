@@ -393,6 +393,8 @@ export const LIMITS = {
     proofSeconds: 60,
     identitySeconds: 30,
     frameSeconds: 120,
+    /** A live frame gets a fresh proof, and access is checked again, this often. */
+    frameCheckSeconds: 15,
     /** Live frames of one Web process, and the nonces of each that are remembered. */
     frames: 128,
     frameNonces: 8,

@@ -1,26 +1,41 @@
 /** `<svc-sign-in>`: for a visitor without a session. */
-import { html } from "lit";
+import { html, type TemplateResult } from "lit";
 import { failure } from "../controls/controls.ts";
 import { icon } from "../controls/icons.ts";
 import { button, textField } from "../controls/toolkit.ts";
 import { View } from "../controls/view.ts";
 import type { Session, Viewer } from "../hosts/host.ts";
 
+/** Somewhere else than in a frame, the link opens this page itself. */
+function byLink(): TemplateResult {
+  return html`<p>On the daemon’s machine, run <code>svc open</code>. It prints a one-time link that signs you in.</p>
+    <p class="or"><span>or</span></p>`;
+}
+
+function framed(around: string): TemplateResult {
+  return html`<p>You see <strong><bdi>${location.host}</bdi></strong> inside the page of <strong><bdi>${around}</bdi></strong>.</p>
+    <p>Sign in as an administrator here: run <code>svc open</code> on this instance’s machine and paste the link that it prints. The sign-in is for this site inside that one only, and so is signing out.</p>`;
+}
+
 class SignInElement extends View {
   static override readonly properties = {
     session: { attribute: false },
     problem: {},
+    around: {},
     token: { state: true },
     busy: { state: true },
   };
   declare session: Session;
   declare problem: string | null;
+  /** The host of the page that shows this one in a frame; null where none does. */
+  declare around: string | null;
   declare token: string;
   declare busy: boolean;
 
   constructor() {
     super();
     this.problem = null;
+    this.around = null;
     this.token = "";
     this.busy = false;
   }
@@ -39,10 +54,9 @@ class SignInElement extends View {
         }}
       >
         <h1>${icon("comment-discussion")}Workbench</h1>
-        <p>On the daemon’s machine, run <code>svc open</code>. It prints a one-time link that signs you in.</p>
-        <p class="or"><span>or</span></p>
+        ${this.around === null ? byLink() : framed(this.around)}
         ${textField({
-          label: "Access token",
+          label: this.around === null ? "Access token" : "One-time link or access token",
           value: this.token,
           secret: true,
           focused: true,

@@ -114,6 +114,11 @@ export class DraftKeeper extends Store {
     return this.#draft;
   }
 
+  /** The daemon has all of it. */
+  get saved(): boolean {
+    return !this.#dirty;
+  }
+
   /** What another window saved while this one was being written. The person chooses. */
   get other(): Readonly<Draft> | null {
     return this.#other?.draft ?? null;

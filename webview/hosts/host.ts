@@ -128,7 +128,8 @@ export interface Host {
 export interface Session {
   /** Who is signed in, or null. Redeems a login link in the address first, if there is one. */
   restore(): Promise<Viewer | null>;
-  signIn(accessToken: string): Promise<Viewer>;
+  /** With an access token or a login link. */
+  signIn(credential: string): Promise<Viewer>;
   signOut(): Promise<void>;
   /** Called when the daemon no longer knows the session. */
   onEnd(listener: () => void): void;

@@ -18,6 +18,8 @@ interface Columns {
   hasTerminals: boolean;
   /** The terminals fill the place of the conversation. */
   full: boolean;
+  /** Shows the Groups where they are in the page around this one; null where they are here. */
+  sidebar: (() => void) | null;
 }
 
 export function arranged(columns: Columns): TemplateResult {
@@ -25,7 +27,7 @@ export function arranged(columns: Columns): TemplateResult {
   const inside = { wide, medium, narrow }[layout.breadth](columns);
   const hasBar = layout.breadth === "narrow" && !(onTerminals(columns) && full);
   return html`<div class="columns-of-workbench">${inside}</div>
-    ${hasBar ? bottomBar(layout, attention, hasTerminals) : nothing}`;
+    ${hasBar ? bottomBar(layout, attention, hasTerminals, columns.sidebar) : nothing}`;
 }
 
 /** The page of a narrow window shows the terminals. */
@@ -34,11 +36,17 @@ function onTerminals({ layout, hasTerminals }: Columns): boolean {
 }
 
 function wide(columns: Columns): unknown {
-  return html`${side(columns, "groups", "Groups and settings", () => columns.groups())}${center(columns)}${side(columns, "actors", "Actors", () => columns.actors())}`;
+  const groups =
+    columns.sidebar === null
+      ? side(columns, "groups", "Groups and settings", () => columns.groups())
+      : nothing;
+  return html`${groups}${center(columns)}${side(columns, "actors", "Actors", () => columns.actors())}`;
 }
 
 function medium(columns: Columns): unknown {
   const { layout } = columns;
+  if (columns.sidebar !== null)
+    return html`${center(columns)}${side(columns, "actors", "Actors", () => columns.actors())}`;
   const content = () =>
     html`${sideTabs(layout)}${layout.side === "groups" ? columns.groups() : columns.actors()}`;
   return html`${side(columns, "groups", "Groups and Actors", content)}${center(columns)}`;

@@ -39,9 +39,16 @@ export function actorsColumn(
   conversation: Conversation,
   layout: Layout,
   administrator: boolean,
+  /** Where they have no other place. */
+  settings: TemplateResult | null,
 ): TemplateResult {
+  const hidable = layout.breadth === "wide" || (settings !== null && layout.breadth === "medium");
   return html`<svc-actors .conversation=${conversation} ?administrator=${administrator}></svc-actors>
-    ${layout.breadth === "wide" ? html`<footer class="column-foot">${hide(layout, "actors")}</footer>` : nothing}`;
+    ${
+      hidable || settings !== null
+        ? html`<footer class="column-foot">${settings}${hidable ? hide(layout, "actors") : nothing}</footer>`
+        : nothing
+    }`;
 }
 
 function hide(layout: Layout, side: Side): TemplateResult {

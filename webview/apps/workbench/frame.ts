@@ -45,15 +45,23 @@ export function rail(layout: Layout, side: Side, attention: number): TemplateRes
   </aside>`;
 }
 
-/** The pages of a narrow window. The terminals have one while any is open. */
-export function bottomBar(layout: Layout, attention: number, terminals: boolean): TemplateResult {
+/**
+ * The pages of a narrow window. The terminals have one while any is open. `sidebar` shows the
+ * Groups where they aren't in this page.
+ */
+export function bottomBar(
+  layout: Layout,
+  attention: number,
+  terminals: boolean,
+  sidebar: (() => void) | null,
+): TemplateResult {
   return html`<nav class="bottom-bar" aria-label="Pages">
     ${PAGES.filter((entry) => terminals || entry.page !== "terminals").map(
       (entry) => html`<button
         type="button"
         class="bottom-tab"
         aria-current=${entry.page === layout.page ? "page" : nothing}
-        @click=${() => layout.show(entry.page)}
+        @click=${() => (entry.page === "groups" && sidebar !== null ? sidebar() : layout.show(entry.page))}
       >
         ${icon(entry.icon)}<span>${entry.label}</span>${entry.page === "groups" ? badge(attention, "need you") : nothing}
       </button>`,

@@ -4,6 +4,7 @@ import { html, nothing, render } from "lit";
 import "../../access/sign-in.ts";
 import { skeleton } from "../../controls/controls.ts";
 import { button } from "../../controls/toolkit.ts";
+import { FrameEntry, readFramePage } from "../../hosts/frame.ts";
 import { HostError, type Viewer } from "../../hosts/host.ts";
 import { HttpHost } from "../../hosts/http/http-host.ts";
 import { HttpSession } from "../../hosts/http/http-session.ts";
@@ -15,6 +16,10 @@ import { followTheme } from "./theme.ts";
 /** Everything after the sign-in is one more bundle, loaded while the session is checked. */
 const workbench = import("./workbench.ts");
 const requests = new Requests();
+/** Of another instance's page, around this one. */
+const page = readFramePage();
+const entry = page === null ? null : new FrameEntry(page, requests);
+requests.frameId = page?.frame_id ?? null;
 const session = new HttpSession(requests);
 let host = new HttpHost(requests);
 let notifications: Notifications | null = null;
@@ -27,24 +32,37 @@ function show(view: unknown): void {
 
 function signIn(problem: string | null): void {
   document.title = "Sign in";
+  entry?.locked();
   show(html`<svc-sign-in
     .session=${session}
     .problem=${problem}
+    .around=${entry?.host ?? null}
     @signed-in=${(event: CustomEvent<Viewer>) => work(event.detail)}
   ></svc-sign-in>`);
 }
 
 function work(viewer: Viewer): void {
+  if (entry !== null && viewer.kind !== "administrator") {
+    const refuse = () =>
+      signIn("That access token is for some Groups only. Sign in with an administrator’s.");
+    void session.signOut().then(refuse, refuse);
+    return;
+  }
   host.start();
-  notifications = new Notifications(host, (address) =>
-    root.querySelector("svc-workbench")?.dispatchEvent(new CustomEvent("open-address", { detail: address })),
-  );
+  if (entry === null) {
+    notifications = new Notifications(host, (address) =>
+      root
+        .querySelector("svc-workbench")
+        ?.dispatchEvent(new CustomEvent("open-address", { detail: address })),
+    );
+  }
   const draw = () =>
     show(html`<svc-workbench
       .host=${host}
       .viewer=${viewer}
       .theme=${theme.choice}
       .notifications=${notifications}
+      .entry=${entry}
       ?mayLeave=${true}
       @choose-theme=${(event: CustomEvent<ThemeChoice>) => {
         theme.choose(event.detail);
@@ -68,9 +86,26 @@ function leave(reason: string | null): void {
   signIn(reason);
 }
 
+/** The page around this one opens it again. */
+function expire(): void {
+  notifications?.close();
+  host.stop();
+  document.title = "Workbench";
+  show(html`<main class="empty">
+    <h1>This view has ended</h1>
+    <p>Open it again from the list of ${entry?.host}.</p>
+  </main>`);
+}
+
+if (entry !== null) {
+  entry.expired = expire;
+  requests.expired = () => entry.end();
+}
+
 session.onEnd(() => leave("Your session has ended. Sign in again."));
 
 async function begin(): Promise<void> {
+  entry?.start();
   show(html`<div class="beginning">${skeleton(6, "list")}</div>`);
   try {
     const [viewer] = await Promise.all([session.restore(), workbench]);

@@ -24,6 +24,7 @@ import type { Conversation } from "../../feed/conversation.ts";
 import type { FeedElement } from "../../feed/feed.ts";
 import type { MessageElement } from "../../feed/message.ts";
 import { GroupsStore, readOrder } from "../../groups/group-list.ts";
+import type { FrameEntry } from "../../hosts/frame.ts";
 import type { Host, Viewer } from "../../hosts/host.ts";
 import type { Notifications } from "../../notifications/notifications.ts";
 import { type Action, actOnMessage, operateActor, setGroupState } from "./actions.ts";
@@ -34,6 +35,7 @@ import { conversationColumn } from "./conversation-column.ts";
 import { openDialog } from "./dialogs.ts";
 import { takeDrops } from "./drops.ts";
 import { welcome } from "./frame.ts";
+import { followEntry } from "./framed.ts";
 import { hearing } from "./heard.ts";
 import { handleKey } from "./keys.ts";
 import { Layout } from "./layout.ts";
@@ -52,6 +54,7 @@ class WorkbenchElement extends View {
     mayLeave: { type: Boolean },
     theme: {},
     notifications: { attribute: false },
+    entry: { attribute: false },
     stale: { state: true },
     dragging: { state: true },
   };
@@ -61,6 +64,8 @@ class WorkbenchElement extends View {
   declare theme: ThemeChoice | "";
   /** The browser's; null in an editor, which notifies by itself. */
   declare notifications: Notifications | null;
+  /** The page around this one, which lists the Groups; null where this page is by itself. */
+  declare entry: FrameEntry | null;
   declare stale: boolean;
   /** Files are held over the page. */
   declare dragging: boolean;
@@ -88,6 +93,7 @@ class WorkbenchElement extends View {
     this.mayLeave = false;
     this.theme = "";
     this.notifications = null;
+    this.entry = null;
     this.stale = false;
     this.dragging = false;
     follow(this, () => {
@@ -139,6 +145,15 @@ class WorkbenchElement extends View {
     this.#showing.begin();
     this.#life = new AbortController();
     const { signal } = this.#life;
+    if (this.entry !== null) {
+      const release = followEntry(this.entry, {
+        host: this.host,
+        groups: this.#groups,
+        showing: this.#showing,
+        openConnections: () => void this.#dialog("connections", {}),
+      });
+      signal.addEventListener("abort", release);
+    }
     const returned = (): void => {
       this.#polling.look();
       this.#conversation?.returned();
@@ -273,6 +288,7 @@ class WorkbenchElement extends View {
         terminals: (page) => this.#terminals(page),
         hasTerminals: this.#hasTerminals,
         full: this.#conversation?.terminals.full === true,
+        sidebar: this.entry === null ? null : () => this.entry?.sidebar(),
       })}
     </div>`;
   }
@@ -295,7 +311,13 @@ class WorkbenchElement extends View {
   #actorsColumn() {
     return this.#conversation === null
       ? nothing
-      : actorsColumn(this.#conversation, this.#layout, this.#administrator);
+      : actorsColumn(this.#conversation, this.#layout, this.#administrator, this.#settings());
+  }
+
+  /** In a frame there is no column of Groups to hold them. */
+  #settings() {
+    if (this.entry === null) return null;
+    return html`<svc-settings-menu ?administrator=${this.#administrator} ?mayLeave=${this.mayLeave} .theme=${this.theme}></svc-settings-menu>`;
   }
 
   #feedColumn() {

@@ -4,6 +4,13 @@ import type { Release } from "../../../shared/stream-client/listeners.ts";
 import type { Addresses } from "../host.ts";
 
 export class BrowserAddresses implements Addresses {
+  readonly #path: string | null;
+
+  /** `path` is where links lead instead of to the page's own, which no other tab can open. */
+  constructor(path: string | null = null) {
+    this.#path = path;
+  }
+
   get current(): Address {
     return readAddress(location.search);
   }
@@ -15,7 +22,7 @@ export class BrowserAddresses implements Addresses {
   }
 
   set(address: Address, step: boolean): void {
-    const to = this.href(address);
+    const to = location.pathname + addressQuery(address);
     if (to === location.pathname + location.search) return;
     if (step) history.pushState(null, "", to);
     else history.replaceState(null, "", to);
@@ -28,7 +35,7 @@ export class BrowserAddresses implements Addresses {
   }
 
   href(address: Address): string {
-    return location.pathname + addressQuery(address);
+    return (this.#path ?? location.pathname) + addressQuery(address);
   }
 
   async link(address: Address): Promise<string> {

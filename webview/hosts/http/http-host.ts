@@ -31,7 +31,7 @@ const WS_ORIGIN = location.origin.replace(/^http/, "ws");
 export class HttpHost implements Host {
   readonly home = "browser";
   readonly openReference = null;
-  readonly addresses = new BrowserAddresses();
+  readonly addresses: BrowserAddresses;
   readonly #requests: Requests;
   readonly #socket: EventSocket;
   readonly #stopped = new AbortController();
@@ -58,8 +58,9 @@ export class HttpHost implements Host {
 
   constructor(requests: Requests) {
     this.#requests = requests;
+    this.addresses = new BrowserAddresses(requests.frameId === null ? null : "/");
     this.#socket = new EventSocket(
-      browserSocket(`${WS_ORIGIN}${API_PREFIX}/events/ws`),
+      browserSocket(requests.framed(`${WS_ORIGIN}${API_PREFIX}/events/ws`)),
       () => void this.#probe(),
     );
     requests.heard = () => this.#socket.heard();
@@ -95,7 +96,12 @@ export class HttpHost implements Host {
     options: { signal?: AbortSignal } = {},
   ): Promise<ResultOf<Name>> {
     const { method, url, body } = prepare(name, input);
-    return (await this.#requests.json(method, url, body, options.signal)) as ResultOf<Name>;
+    return (await this.#requests.json(
+      method,
+      this.#requests.framed(url),
+      body,
+      options.signal,
+    )) as ResultOf<Name>;
   }
 
   watchGroups(listener: GroupsListener): Release {
@@ -116,24 +122,34 @@ export class HttpHost implements Host {
       return events;
     };
     const url = `${API_PREFIX}/groups/${groupId}/runtime-activity/stream?replay=true`;
-    const source = new ActivitySource(serverSentEvents(url, "runtime-activity"), snapshot, listener);
+    const source = new ActivitySource(
+      serverSentEvents(this.#requests.framed(url), "runtime-activity"),
+      snapshot,
+      listener,
+    );
     return () => source.close();
   }
 
   terminal(groupId: string, actorId: string, listener: TerminalListener): TerminalLink {
     const url = `${WS_ORIGIN}${API_PREFIX}/groups/${groupId}/actors/${actorId}/term`;
-    return this.#terminals.attach(browserSocket(url), listener, () => void this.#probe());
+    return this.#terminals.attach(
+      browserSocket(this.#requests.framed(url)),
+      listener,
+      () => void this.#probe(),
+    );
   }
 
   upload(groupId: string, file: File, options: UploadOptions): Promise<Uploaded> {
     const name = new URLSearchParams({ name: fileName(file) });
-    return upload(this.#requests, `${API_PREFIX}/groups/${groupId}/uploads?${name}`, file, options);
+    const url = this.#requests.framed(`${API_PREFIX}/groups/${groupId}/uploads?${name}`);
+    return upload(this.#requests, url, file, options);
   }
 
   async blob(groupId: string, sha256: string): Promise<BlobAddress> {
-    const blob = await this.#requests.blob(`${API_PREFIX}/groups/${groupId}/blobs/${sha256}`);
-    const url = URL.createObjectURL(blob);
-    return { url, release: () => URL.revokeObjectURL(url) };
+    const url = this.#requests.framed(`${API_PREFIX}/groups/${groupId}/blobs/${sha256}`);
+    const bytes = await this.#requests.blob(url);
+    const local = URL.createObjectURL(bytes);
+    return { url: local, release: () => URL.revokeObjectURL(local) };
   }
 
   async save(groupId: string, sha256: string, name: string): Promise<void> {

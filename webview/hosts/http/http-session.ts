@@ -13,6 +13,8 @@ interface SessionAnswer {
   token_id: string | null;
 }
 
+/** At the end of a login link. */
+const LOGIN_LINK = /#login=([A-Za-z0-9_-]+)$/;
 const SESSION = `${API_PREFIX}/web-access/session`;
 const LOGOUT = `${API_PREFIX}/web-access/logout`;
 
@@ -34,8 +36,9 @@ export class HttpSession implements Session {
     }
   }
 
-  signIn(accessToken: string): Promise<Viewer> {
-    return this.#open({ token: accessToken });
+  signIn(credential: string): Promise<Viewer> {
+    const code = LOGIN_LINK.exec(credential)?.[1];
+    return this.#open(code === undefined ? { token: credential } : { login_link_code: code });
   }
 
   async signOut(): Promise<void> {
@@ -69,7 +72,7 @@ export class HttpSession implements Session {
  * anything else happens.
  */
 function takeLoginCode(): string | null {
-  const match = /^#login=([A-Za-z0-9_-]+)$/.exec(location.hash);
+  const match = LOGIN_LINK.exec(location.hash);
   if (location.hash.startsWith("#login="))
     history.replaceState(null, "", location.pathname + location.search);
   return match?.[1] ?? null;

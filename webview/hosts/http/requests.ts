@@ -3,18 +3,28 @@
  * mean.
  */
 import type { ErrorBody } from "../../../shared/errors.ts";
-import { HEADERS } from "../../../shared/names.ts";
+import { FRAME_FIELD, HEADERS } from "../../../shared/names.ts";
 import { HostError } from "../host.ts";
 
 type Envelope = { ok: true; result: unknown } | { ok: false; error: ErrorBody };
 
 export class Requests {
   csrf: string | null = null;
+  /** The frame that the page is in; null where it is in none. */
+  frameId: string | null = null;
   /** Called when an answer came, and when none did. */
   heard: () => void = () => {};
   silent: () => void = () => {};
   /** Called when the session is no longer known. */
   ended: () => void = () => {};
+  /** Called when the page's frame has ended. */
+  expired: () => void = () => {};
+
+  /** The address for a page in a frame, which says so wherever it uses its session. */
+  framed(url: string): string {
+    if (this.frameId === null) return url;
+    return `${url}${url.includes("?") ? "&" : "?"}${FRAME_FIELD}=${this.frameId}`;
+  }
 
   headers(method: string): Record<string, string> {
     return this.csrf === null || method === "GET" ? {} : { [HEADERS.csrf]: this.csrf };
@@ -51,6 +61,7 @@ export class Requests {
     }
     if (envelope.ok) return envelope.result;
     if (status === 401 && this.csrf !== null) this.ended();
+    if (envelope.error.code === "connect_frame_expired") this.expired();
     throw new HostError(envelope.error.code, envelope.error.message, envelope.error.details);
   }
 

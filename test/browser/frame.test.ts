@@ -1,0 +1,364 @@
+/**
+ * The Workbench of an instance inside the page of another one: a real daemon over HTTPS below one
+ * name of this machine, a page of the test below another one, and a hostile one below a third.
+ */
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
+import { readFileSync } from "node:fs";
+import { createServer, type Server } from "node:https";
+import type { AddressInfo } from "node:net";
+import { join } from "node:path";
+import type { Browser, BrowserContext, Frame, Page } from "playwright-core";
+import type { FrameProof } from "../../shared/frame-protocol.ts";
+import { freePort, TestInstance, TestService } from "../account/service.ts";
+import { verifies } from "../requirements.ts";
+import { TestAuthority } from "../support/certificates.ts";
+import { until } from "../support/until.ts";
+import { launchBrowser, Setting } from "./setting.ts";
+
+/** A page that can frame, and writes down what it hears from whom. */
+const PARENT = `<!doctype html><title>Entry</title><style>html, body { margin: 0; height: 100%; }
+iframe { border: 0; width: 100%; height: 100%; }</style><script>
+const heard = [];
+addEventListener("message", ({ data, origin, source }) =>
+  heard.push({ data, origin, ours: source === document.querySelector("iframe")?.contentWindow }));
+function open_(action, proof) {
+  document.querySelector("iframe")?.remove();
+  const frame = document.createElement("iframe");
+  frame.name = "target";
+  frame.setAttribute("sandbox", "allow-scripts allow-same-origin allow-forms allow-downloads");
+  document.body.append(frame);
+  if (proof === null) { frame.src = action; return; }
+  const form = document.createElement("form");
+  form.method = "post"; form.action = action; form.target = "target";
+  const field = document.createElement("input");
+  field.name = "proof"; field.value = proof;
+  form.append(field); document.body.append(form); form.submit(); form.remove();
+}
+</script><body></body>`;
+
+interface Heard {
+  data: { type: string; frame_id: string } & Record<string, unknown>;
+  origin: string;
+  ours: boolean;
+}
+
+describe("Workbench in a frame of another instance's page", function () {
+  this.timeout(240_000);
+  let authority: TestAuthority;
+  let service: TestService;
+  let browser: Browser;
+  let lab: Setting;
+  let source: TestInstance;
+  let sourceDevice: string;
+  let targetDevice: string;
+  let instanceId: string;
+  let origin: string;
+  let groups: Record<string, string>;
+  const servers: Server[] = [];
+  let entry: string;
+  let otherEntry: string;
+  let evil: string;
+  let context: BrowserContext;
+  let page: Page;
+  const requested: string[] = [];
+
+  const serve = async (host: string): Promise<string> => {
+    const { cert, key } = authority.issue(host);
+    const server = createServer({ cert: readFileSync(cert), key: readFileSync(key) }, (_request, response) =>
+      response.setHeader("Content-Type", "text/html").end(PARENT),
+    );
+    await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+    servers.push(server);
+    return `https://${host}:${(server.address() as AddressInfo).port}`;
+  };
+  const proofFor = (frameId: string, parent: string, seconds = 120): FrameProof => {
+    const now = Date.now();
+    const fields = {
+      account_origin: service.origin,
+      source_instance_id: source.instance_id,
+      source_device_id: sourceDevice,
+      target_instance_id: instanceId,
+      target_device_id: targetDevice,
+      parent_origin: parent,
+      frame_id: frameId,
+      nonce: randomUUID(),
+      issued_at: new Date(now).toISOString(),
+      expires_at: new Date(now + seconds * 1000).toISOString(),
+    };
+    return { ...fields, signature: source.sign(["svc.connect.frame.v1", ...Object.values(fields)]) };
+  };
+  const encoded = (proof: object) => Buffer.from(JSON.stringify(proof)).toString("base64url");
+  const heard = (on: Page) => on.evaluate<Heard[]>("heard");
+  const types = async (on: Page) => (await heard(on)).map(({ data }) => data.type);
+  const last = async (on: Page, type: string) =>
+    (await heard(on)).findLast(({ data }) => data.type === type)?.data;
+  /** Opens the frame anew; answers its id. */
+  const open = async (on: Page, parent: string, seconds?: number): Promise<string> => {
+    const frameId = randomUUID();
+    await on.evaluate("heard.length = 0");
+    await on.evaluate(
+      ([action, proof]) =>
+        (globalThis as unknown as { open_(a: string, p: string): void }).open_(action!, proof!),
+      [`${origin}/ui/connect/`, encoded(proofFor(frameId, parent, seconds))],
+    );
+    await until("the page in the frame works", async () => (await types(on)).includes("ready"));
+    return frameId;
+  };
+  const inside = (on: Page): Frame => on.frames().find((frame) => frame.url().startsWith(origin))!;
+  const post = (on: Page, frameId: string, message: object, more: object = {}) =>
+    on.evaluate(([posted, to]) => document.querySelector("iframe")!.contentWindow!.postMessage(posted, to), [
+      { channel: "svc.connect.frame.v1", frame_id: frameId, ...message, ...more },
+      origin,
+    ] as const);
+  const signIn = async (on: Page, credential: string) => {
+    await inside(on).locator("vscode-text-field").locator("input").fill(credential);
+    await inside(on).locator("vscode-button", { hasText: "Sign in" }).click();
+  };
+  const picture = async (name: string): Promise<void> => {
+    const folder = process.env["SVC_TEST_PICTURES"];
+    if (folder !== undefined) await page.screenshot({ path: join(folder, `${name}.png`) });
+  };
+  /** A page of that origin, where nobody is signed in yet. */
+  const visit = async (parent: string): Promise<Page> => {
+    const visited = await context.newPage();
+    visited.setDefaultTimeout(60_000);
+    visited.on("request", (request) => requested.push(request.url()));
+    await visited.goto(parent);
+    return visited;
+  };
+
+  before(async () => {
+    authority = new TestAuthority();
+    const port = await freePort();
+    const { cert, key } = authority.issue("lab.localhost");
+    [service, browser] = await Promise.all([TestService.started(), launchBrowser()]);
+    [entry, otherEntry, evil] = (await Promise.all(
+      ["office.localhost", "attic.localhost", "evil.localhost"].map(serve),
+    )) as [string, string, string];
+    const ann = await service.member("Ann");
+    const device = await service.device(ann);
+    source = new TestInstance();
+    const registered = await device.register(source);
+    assert.equal(registered.status, 200, JSON.stringify(registered.body));
+    sourceDevice = device.id;
+    lab = await Setting.open(browser, { port, environment: { SVC_TLS_CERT: cert, SVC_TLS_KEY: key } });
+    origin = `https://lab.localhost:${port}`;
+    await lab.owner.result("remote_access_set", { origin });
+    const { user_code: code } = await lab.owner.result("account_link", { account_origin: ann.origin });
+    await ann.approve(code);
+    const connect = await until("the link", async () => {
+      const status = await lab.owner.result("connect_status", {});
+      const { connect } = status;
+      return connect === null || connect.directory === null ? null : connect;
+    });
+    [instanceId, targetDevice] = [connect.instance_id, connect.device_id];
+    groups = {};
+    for (const title of ["Bench", "Kiln"]) groups[title] = (await lab.group(title)).groupId;
+    context = await browser.newContext({
+      ignoreHTTPSErrors: true,
+      viewport: { width: 1280, height: 800 },
+      colorScheme: "dark",
+      reducedMotion: "reduce",
+    });
+    page = await visit(entry);
+  });
+  after(async () => {
+    await context?.close();
+    await lab?.close();
+    await Promise.all([browser?.close(), service?.dispose()]);
+    for (const server of servers) server.close();
+    authority?.remove();
+  });
+
+  it("asks for a sign-in of its own, and tells its Groups only after it", async () => {
+    verifies("WB-001", "WB-002", "WB-004", "WB-022", "WB-028", "WB-057", "WB-058", "WB-060");
+    const frameId = await open(page, entry);
+    await until("it says that nobody is signed in", async () => (await types(page)).includes("locked"));
+    await inside(page).locator(".sign-in", { hasText: "office.localhost" }).waitFor();
+    await picture("frame-sign-in");
+    assert.deepEqual(await types(page), ["ready", "locked"]);
+    assert.deepEqual(await last(page, "ready"), {
+      channel: "svc.connect.frame.v1",
+      frame_id: frameId,
+      type: "ready",
+      instance_id: instanceId,
+      device_id: targetDevice,
+    });
+    const restricted = await lab.owner.result("access_token_create", {
+      name: "Some",
+      groups: [groups["Bench"]!],
+    });
+    verifies("WB-072", "WB-073");
+    await signIn(page, restricted.token);
+    await inside(page).locator(".failure", { hasText: "administrator" }).waitFor();
+    assert.ok(!(await types(page)).includes("groups"));
+
+    const link = await lab.loginLink();
+    await signIn(page, link);
+    const told = await until("the Groups", async () => (await last(page, "groups")) ?? null);
+    assert.deepEqual(
+      (told["groups"] as { title: string }[]).map(({ title }) => title),
+      ["Bench", "Kiln"],
+    );
+    await inside(page).locator("svc-workbench .group-title").waitFor();
+    await picture("frame-signed-in");
+    assert.equal(await inside(page).locator("svc-groups").count(), 0, "the list is the entry's");
+    for (const { ours, origin: from } of await heard(page)) assert.deepEqual([ours, from], [true, origin]);
+    const cookies = await context.cookies(origin);
+    const access = cookies.find(({ name }) => name.startsWith("__Host-svc_access_"));
+    assert.equal(access?.partitionKey, "https://office.localhost");
+
+    const other = await visit(otherEntry);
+    await open(other, otherEntry);
+    await until("nobody is signed in there", async () => (await types(other)).includes("locked"));
+    await other.close();
+    const secrets = [restricted.token, new URL(link).hash.slice(7)];
+    for (const url of requested)
+      assert.ok(!secrets.some((secret) => url.includes(secret)) && !url.includes("proof="), url);
+  });
+
+  it("goes where the entry says, by growing revisions, and opens the connections once", async () => {
+    verifies("WB-023", "WB-024", "WB-025", "WB-026", "WB-027", "WB-033");
+    const frameId = await open(page, entry);
+    await until("the Groups", async () => (await types(page)).includes("groups"));
+    const title = () => inside(page).locator(".group-title").textContent();
+    const at = async (revision: number, groupId: string) =>
+      until(`revision ${revision}`, async () => {
+        const selected = await last(page, "selected");
+        return selected?.["revision"] === revision && selected["group_id"] === groupId;
+      });
+    const dialog = inside(page).locator("svc-connections-dialog dialog[open]");
+    await post(page, frameId, { type: "select", group_id: groups["Kiln"], revision: 3 });
+    await at(3, groups["Kiln"]!);
+    await until("it is shown", async () => (await title()) === "Kiln");
+    await post(page, frameId, { type: "select", group_id: groups["Bench"], revision: 2 });
+    await post(page, frameId, { type: "select", group_id: groups["Bench"], revision: 3 });
+    const connections = { type: "select", group_id: groups["Kiln"], revision: 4, action: "connections" };
+    await post(page, frameId, connections);
+    await dialog.waitFor();
+    assert.equal(await title(), "Kiln", "earlier revisions are ignored");
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+    await post(page, frameId, connections);
+    await post(page, frameId, { ...connections, group_id: "g_ffffffffffff", revision: 5 });
+    await at(5, groups["Kiln"]!);
+    assert.equal(await dialog.count(), 0, "neither a second time nor for a Group that isn't there");
+    await post(page, frameId, { ...connections, revision: 6 });
+    await dialog.waitFor();
+    await page.keyboard.press("Escape");
+    assert.deepEqual((await lab.owner.result("connection_list", {})).connections.length, 1);
+  });
+
+  it("hears nobody but the page that was named, and nothing that isn't a message", async () => {
+    verifies("WB-031", "WB-032", "WB-033");
+    const frameId = await open(page, entry);
+    await until("the Groups", async () => (await types(page)).includes("groups"));
+    await post(page, frameId, { type: "select", group_id: groups["Kiln"], revision: 1 });
+    await until("it is selected", async () => (await last(page, "selected"))?.["revision"] === 1);
+    const forged = {
+      channel: "svc.connect.frame.v1",
+      frame_id: frameId,
+      type: "select",
+      group_id: groups["Bench"],
+      revision: 99,
+    };
+    // Another window of the entry's origin, and a page of another origin, both beside it.
+    for (const beside of [`${entry}/beside`, evil]) {
+      await page.evaluate((address) => {
+        const frame = document.createElement("iframe");
+        frame.id = "beside";
+        frame.src = address;
+        document.body.append(frame);
+      }, beside);
+      const other = await until(
+        "the page beside it",
+        () => page.frames().find((frame) => frame.url().startsWith(beside)) ?? null,
+      );
+      await other.waitForLoadState();
+      await other.evaluate((message) => parent.frames[0]!.postMessage(message, "*"), forged);
+      await page.evaluate(() => document.querySelector("#beside")!.remove());
+    }
+    for (const wrong of [null, 1, "x", [], { ...forged, frame_id: randomUUID() }, { ...forged, token: 1 }]) {
+      await page.evaluate(
+        ([message, to]) =>
+          document.querySelector("iframe")!.contentWindow!.postMessage(message, to as string),
+        [wrong, origin],
+      );
+    }
+    await page.evaluate(
+      ([message, to]) => {
+        const target = document.querySelector("iframe")!.contentWindow!;
+        for (let count = 0; count < 500; count += 1) target.postMessage(message, to as string);
+      },
+      [{ ...forged, revision: 0 }, origin],
+    );
+    await post(page, frameId, { type: "select", group_id: groups["Kiln"], revision: 2 });
+    await until("it still works", async () => (await last(page, "selected"))?.["revision"] === 2);
+    assert.equal(await inside(page).locator(".group-title").textContent(), "Kiln");
+  });
+
+  it("is shown by no other page than the one named, nor twice", async () => {
+    verifies("WB-034", "WB-035");
+    const frameId = randomUUID();
+    const byAddress = `${origin}/ui/connect/?proof=${encoded(proofFor(frameId, entry))}`;
+    await page.evaluate("heard.length = 0");
+    await page.evaluate(`open_(${JSON.stringify(byAddress)}, null)`);
+    await until("it opens by an address, too", async () => (await types(page)).includes("groups"));
+    assert.doesNotMatch(inside(page).url(), /proof/u);
+    for (const [parent, proof] of [
+      [entry, byAddress],
+      [evil, `${origin}/ui/connect/?proof=${encoded(proofFor(randomUUID(), entry))}`],
+    ] as const) {
+      const hostile = await visit(parent);
+      const answered = hostile.waitForResponse((response) => response.url() === proof);
+      await hostile.evaluate(`open_(${JSON.stringify(proof)}, null)`);
+      await answered.catch(() => null);
+      await until("the browser shows its own page instead", () =>
+        hostile.frames().some((frame) => frame.url().startsWith("chrome-error:")),
+      );
+      assert.deepEqual(await types(hostile), []);
+      await hostile.close();
+    }
+  });
+
+  it("lives as long as it is renewed, and no token's end outlives it", async () => {
+    verifies("WB-042", "WB-063", "LIM-014");
+    const frameId = await open(page, entry, 20);
+    await until("the Groups", async () => (await types(page)).includes("groups"));
+    const expires = () =>
+      inside(page).evaluate(async (id) => {
+        const answer = await fetch(`/api/v1/connect/frame?frame_id=${id}`);
+        return ((await answer.json()) as { result?: { frame: { expires_at: string } } }).result?.frame
+          .expires_at;
+      }, frameId);
+    const renewal = proofFor(frameId, entry, 60);
+    await post(page, frameId, { type: "renew", proof: { ...renewal, parent_origin: evil } });
+    await post(page, frameId, { type: "renew", proof: renewal });
+    await until("it is renewed", async () => (await expires()) === renewal.expires_at);
+
+    // The next window's token ends, and this frame with it.
+    const { tokens } = await lab.owner.result("access_token_list", {});
+    for (const { id, kind } of tokens)
+      if (kind === "administrator") await lab.owner.result("access_token_revoke", { token_id: id });
+    await until("it is locked", async () => (await types(page)).includes("locked"));
+    await inside(page).locator(".sign-in").waitFor();
+    assert.equal(await inside(page).locator("svc-workbench").count(), 0);
+    await signIn(page, await lab.loginLink());
+    await inside(page).locator("svc-workbench .group-title").waitFor();
+
+    await page.setViewportSize({ width: 360, height: 740 });
+    await inside(page).locator(".bottom-tab", { hasText: "Groups" }).click();
+    await until("the entry shows its list", async () => (await types(page)).includes("sidebar"));
+    await picture("frame-360");
+    await page.setViewportSize({ width: 1280, height: 800 });
+
+    await lab.daemon.kill();
+    await lab.daemon.start();
+    await post(page, frameId, { type: "select", group_id: groups["Bench"], revision: 1 });
+    await post(page, frameId, { type: "select", group_id: groups["Kiln"], revision: 2 });
+    await until("a restart ends it", async () => (await types(page)).includes("expired"));
+    await inside(page).locator("h1", { hasText: "This view has ended" }).waitFor();
+    await picture("frame-ended");
+  });
+});
