@@ -308,7 +308,7 @@ for (const kind of KINDS) {
     });
 
     it("takes names of 1 to 60 UTF-16 units that can be seen", async () => {
-      verifies("DIR-054", "DIR-055", "DIR-056");
+      verifies("DIR-054", "DIR-055", "DIR-056", "DIR-057");
       const named = async (name: unknown) =>
         (await device.post("/v1/device/name", { display_name: name })).status;
       assert.equal(await named("n".repeat(60)), 200);
@@ -323,6 +323,13 @@ for (const kind of KINDS) {
         7,
       ])
         assert.equal(await named(name), 400);
+      const second = await service.device(ada);
+      const bidi = [0x061c, 0x200e, 0x200f, 0x202a, 0x202b, 0x202c, 0x202d, 0x202e];
+      for (const code of [...bidi, 0x2066, 0x2067, 0x2068, 0x2069, 0x7f, 0x9f]) {
+        const character = String.fromCodePoint(code);
+        const asked = { display_name: `a${character}b` };
+        assert.equal((await second.post("/v1/device/name", asked)).status, 400, code.toString(16));
+      }
     });
   });
 }
@@ -364,7 +371,7 @@ describe("the versions that the service lets in", () => {
   });
 
   it("are the deployment's minimum for everything but pages and retirement", async () => {
-    verifies("ERR-005", "VER-006", "VER-009", "VER-010", "VER-011", "VER-012");
+    verifies("ERR-005", "VER-006", "VER-009", "VER-010", "VER-011", "VER-012", "VER-013");
     const service = await started(null);
     const old = { "svc-client-version": "0.3.0" };
     const ada = await service.member("Ada");
@@ -376,10 +383,16 @@ describe("the versions that the service lets in", () => {
 
     await service.stop();
     Object.assign(service.settings, { minimumVersion: "0.6.0" });
-    const rows = async () => service.store.db.selectFrom("connect_instances").selectAll().execute();
+    const rows = async () => [
+      await service.store.db.selectFrom("connect_instances").selectAll().execute(),
+      await service.store.db.selectFrom("devices").selectAll().execute(),
+    ];
     await service.start();
     const before = await rows();
-    assert.equal(before.length, 1);
+    assert.deepEqual(
+      before.map(({ length }) => length),
+      [1, 1],
+    );
     for (const version of ["0.5.0", ""]) {
       const headers = { "svc-client-version": version };
       for (const answer of [
@@ -401,7 +414,7 @@ describe("the versions that the service lets in", () => {
 
 describe("the limits of the directory", () => {
   it("are 30 requests of one device in a minute", async () => {
-    verifies("LIM-001");
+    verifies("LIM-001", "LIM-003");
     const service = await TestService.started();
     try {
       const ada = await service.member("Ada");
@@ -413,6 +426,14 @@ describe("the limits of the directory", () => {
       assert.equal(refused.body.error.code, "rate_limited");
       assert.match(refused.headers["retry-after"]!, /^[1-9][0-9]?$/u);
       assert.equal((await other.directory()).status, 200);
+      // Connections of Groups are counted by themselves.
+      const groups = () => device.get("/v1/connect/groups");
+      for (let request = 1; request <= LIMITS.account.devicePerMinute; request += 1)
+        assert.equal((await groups()).status, 200);
+      const tooMany = await groups();
+      assert.equal(tooMany.status, 429);
+      assert.equal(tooMany.body.error.code, "rate_limited");
+      assert.equal((await other.get("/v1/connect/groups")).status, 200);
     } finally {
       await service.dispose();
     }

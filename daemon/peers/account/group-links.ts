@@ -108,8 +108,10 @@ export class AccountGroupLinks {
   get current(): Readonly<GroupLinks> | null {
     const { known } = this;
     if (known === null || !this.#lease.covers(known)) return null;
-    const { clock, identity } = this.#deps;
-    return problemOf(known, this.#deps.membership.binding!, identity, clock.now()) === null ? known : null;
+    const { clock, identity, membership } = this.#deps;
+    // The directory's answer may have ended what the last answer about connections confirmed.
+    if (membership.value.disabled || !membership.value.logged_in) return null;
+    return problemOf(known, membership.binding!, identity, clock.now()) === null ? known : null;
   }
 
   /** How the last question went. */

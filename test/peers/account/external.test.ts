@@ -175,7 +175,17 @@ describe("two daemons of two accounts", function () {
   });
 
   it("are connected by an invitation and its acceptance", async () => {
-    verifies("EXT-001", "EXT-019", "EXT-021", "EXT-046", "EXT-047", "EXT-052", "EXT-053", "EXT-054");
+    verifies(
+      "EXT-001",
+      "EXT-019",
+      "EXT-021",
+      "EXT-046",
+      "EXT-047",
+      "EXT-052",
+      "EXT-053",
+      "EXT-054",
+      "SNAP-011",
+    );
     const id = await connected();
     const [here, there] = [await status(one), await status(two)];
     assert.equal(here.status, "ready");
@@ -362,6 +372,8 @@ describe("two daemons of two accounts", function () {
     );
     await renamed(one, "Ann's machine");
     assert.deepEqual((await status(one)).links, []);
+    const { group_connections: counts } = await one.client.result("connect_status", {});
+    assert.deepEqual(counts?.counts, { [one.group_id]: 0 });
     assert.ok(existsSync(join(one.daemon.home, "secrets", "connect_groups.json")));
   });
 });

@@ -71,7 +71,8 @@ describe("connections to other accounts", () => {
     links = await AccountGroupLinks.open({
       files,
       clock,
-      random: new RealRandom(),
+      // No jitter.
+      random: { bytes: (count: number) => new Uint8Array(count), uuid: () => "" },
       log: silent,
       path: "/secrets/connect_groups.json",
       identity,
@@ -150,6 +151,33 @@ describe("connections to other accounts", () => {
     await links.refresh();
     assert.equal(state(), "gone");
     assert.equal(authority.forPair(query()), null);
+  });
+
+  it("are asked for every minute, and after failures later and later, beside the directory", async () => {
+    verifies("LIM-009");
+    const { clock } = setting;
+    const times: number[] = [];
+    let given: Answer = { status: 200, body: body([link()]) };
+    answer = () => {
+      times.push(clock.now());
+      return given;
+    };
+    links.start();
+    await until("the first answer", () => links.current);
+    const pauses: number[] = [];
+    while (pauses.length < 9) {
+      const before = clock.now();
+      const count = times.length;
+      if (pauses.length === 1) given = "down";
+      if (pauses.length === 8) given = { status: 200, body: body([link()]) };
+      await until("the next question", () => {
+        if (times.length === count) clock.advanceToTimer();
+        return times.length > count;
+      });
+      await setting.settled();
+      pauses.push(Math.round((times.at(-1)! - before) / 1000));
+    }
+    assert.deepEqual(pauses, [60, 60, 5, 10, 20, 40, 60, 60, 60]);
   });
 
   it("aren't taken from an answer that isn't about this instance", async () => {

@@ -4,7 +4,10 @@
  */
 import assert from "node:assert/strict";
 import { createHash, randomBytes, randomUUID } from "node:crypto";
-import { existsSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import { once } from "node:events";
+import { existsSync, readdirSync, readFileSync, renameSync, statSync, writeFileSync } from "node:fs";
+import type { IncomingMessage } from "node:http";
+import { request } from "node:https";
 import { hostname } from "node:os";
 import { join } from "node:path";
 import { InstanceIdentity } from "../../../daemon/home/identity.ts";
@@ -39,6 +42,23 @@ describe("two daemons linked to one account", function () {
         authorization,
         name: (JSON.parse(body) as { display_name: string }).display_name,
       }));
+  /** The Groups that an instance lists to a caller of its Web. */
+  const groupsOf = async (side: Side, headers: (port: string) => Record<string, string>) => {
+    const { remote_access: access } = await side.client.result("remote_access_show", {});
+    const { hostname: servername, host, port } = new URL(access.origin ?? "");
+    const sent = request({
+      host: "127.0.0.1",
+      port,
+      servername,
+      ca: authority.pem,
+      path: "/api/v1/groups",
+      headers: { host, ...headers(port) },
+      agent: false,
+    });
+    sent.end();
+    const [{ statusCode }] = (await once(sent, "response")) as [IncomingMessage];
+    return statusCode;
+  };
   const names = async () =>
     (await service.store.db.selectFrom("devices").select("display_name").execute()).map(
       (device) => device.display_name,
@@ -68,7 +88,7 @@ describe("two daemons linked to one account", function () {
   });
 
   it("list each other, and exchange a message, a file and a reply", async () => {
-    verifies("PEER-001", "PEER-002", "PEER-003", "DIR-004", "DIR-005", "ID-004", "ID-013");
+    verifies("PEER-001", "PEER-002", "PEER-003", "DIR-004", "DIR-005", "ID-004", "ID-013", "RET-002");
     const catalog = await until("the catalog", async () => {
       const found = await one.client.result("connect_catalog", {
         group_id: one.group_id,
@@ -128,6 +148,32 @@ describe("two daemons linked to one account", function () {
     assert.equal(answer?.data["reply_to"], sourceEvent.id);
   });
 
+  it("leave nothing of what they exchange at the account service, and no Web token", async () => {
+    verifies("DIR-002", "DIR-003");
+    const { token } = await one.client.result("access_token_create", {});
+    assert.equal(await groupsOf(one, () => ({ authorization: `Bearer ${token}` })), 200);
+    await renamed(one, "First machine");
+    const { folder } = service.settings;
+    const kept = readdirSync(folder).map((name) => readFileSync(join(folder, name)));
+    const all = Buffer.concat(kept);
+    // What is there is found.
+    assert.ok(all.includes("First machine"));
+    const picture = readFileSync(join(two.project, "picture.bin")).subarray(1024, 1056);
+    const told = ["Hello over HTTPS", "Hello back", "A picture", "picture.bin", one.group_id, token];
+    for (const secret of [...told, picture]) assert.ok(!all.includes(secret), String(secret));
+    for (const { body } of proxy.passed) for (const secret of told) assert.ok(!body.includes(secret), secret);
+  });
+
+  it("give no one the other's Web by being linked", async () => {
+    verifies("RET-011");
+    const file = join(one.daemon.home, "secrets", "membership.json");
+    const { device_token: token } = JSON.parse(readFileSync(file, "utf8")) as { device_token: string };
+    for (const side of [one, two]) {
+      assert.equal(await groupsOf(side, () => ({ authorization: `Bearer ${token}` })), 401);
+      assert.equal(await groupsOf(side, (port) => ({ cookie: `__Host-svc_access_${port}=${token}` })), 401);
+    }
+  });
+
   it("named themselves once, after the machine that they run on", () => {
     verifies("DIR-048");
     const own = namings().filter(({ name }) => name === hostname());
@@ -136,7 +182,7 @@ describe("two daemons linked to one account", function () {
   });
 
   it("take the account's label as it is now, and a new name although the directory fails", async () => {
-    verifies("SNAP-008", "SNAP-009", "DIR-071");
+    verifies("SNAP-006", "SNAP-008", "SNAP-009", "SNAP-012", "DIR-071");
     const { db } = service.store;
     await db.updateTable("members").set({ name: "Ann and Bob" }).execute();
     await renamed(one, "First machine");
@@ -147,6 +193,18 @@ describe("two daemons linked to one account", function () {
     assert.notEqual((await one.client.result("connect_status", {})).connect?.error_code, null);
     assert.ok((await names()).includes("Renamed meanwhile"));
     await renamed(one, "First machine");
+    proxy.failing.add("/v1/connect/groups");
+    await renamed(one, "First machine");
+    proxy.failing.clear();
+    const { connect } = await one.client.result("connect_status", {});
+    assert.equal(connect?.error_code, null);
+    assert.notEqual(connect?.group_sync?.error_code, null);
+    await renamed(one, "First machine");
+    const { connect: mended, group_connections: counts } = await one.client.result("connect_status", {});
+    assert.equal(mended?.group_sync?.error_code, null);
+    // The other instance of the same account is none of them.
+    assert.equal(mended?.directory?.instances.length, 2);
+    assert.deepEqual(counts?.counts, { [one.group_id]: 0 });
   });
 
   it("keep what they know in files of their owner, and tell no secret", async () => {
@@ -168,6 +226,19 @@ describe("two daemons linked to one account", function () {
     const lead = one.daemon.actorClient(one.tokenFile);
     const refused = await lead.call("connect_status", {});
     assert.equal(!refused.ok && refused.error.code, "permission_denied");
+  });
+
+  it("are named by their person alone", async () => {
+    verifies("DIR-069");
+    const lead = one.daemon.actorClient(one.tokenFile);
+    const name = { display_name: "Taken over" };
+    const byActor = await lead.call("connect_rename", name);
+    assert.equal(!byActor.ok && byActor.error.code, "permission_denied");
+    // What the type forbids is sent all the same.
+    // oxlint-disable-next-line typescript/no-unsafe-type-assertion
+    const asActor = await one.client.call("connect_rename", { by: "lead", ...name } as never);
+    assert.equal(!asActor.ok && asActor.error.code, "invalid_args");
+    assert.ok(!(await names()).includes("Taken over"));
   });
 
   it("are listed as connections with state, since when and last contact; reading asks nobody", async () => {
@@ -268,18 +339,22 @@ describe("two daemons linked to one account", function () {
   });
 
   it("keep working here while the account service is silent, and turn on no route", async () => {
-    verifies("LIM-008", "ID-010", "ID-011", "ID-012");
+    verifies("DIR-070", "LIM-008", "ID-010", "ID-011", "ID-012");
     proxy.silent.add("/v1/device/name");
     const renaming = one.client.call("connect_rename", { by: "user", display_name: "Nobody answers" });
     await until("the silence", () =>
       Promise.resolve(proxy.passed.some(({ body }) => body.includes("Nobody answers"))),
     );
+    const next = one.client.call("connect_rename", { by: "user", display_name: "The next name" });
     const { event } = await one.client.result("send", { group_id: one.group_id, text: "Here", to: ["lead"] });
     assert.equal(event.kind, "chat.message");
     await one.client.result("group_create", { title: "Made meanwhile" });
+    // The next name waits for the first to end.
+    assert.ok(!proxy.passed.some(({ body }) => body.includes("The next name")));
     proxy.silent.clear();
     proxy.drop();
     assert.equal((await renaming).ok, false);
+    await next;
 
     const { remote_access: set } = await one.client.result("remote_access_show", {});
     await one.client.result("remote_access_set", { origin: null });
@@ -314,5 +389,12 @@ describe("two daemons linked to one account", function () {
       to: ["lead"],
     });
     assert.equal(!refused.ok && refused.error.code, "connect_not_granted");
+  });
+
+  it("count nothing that isn't confirmed", async () => {
+    verifies("SNAP-013");
+    await two.client.call("connect_rename", { by: "user", display_name: "Retired" });
+    await until("the refusal", async () => (await two.client.result("account_show", {})).state !== "linked");
+    assert.equal((await two.client.result("connect_status", {})).group_connections, null);
   });
 });

@@ -1,0 +1,102 @@
+/** The name that an instance gives itself in its account: once, after a new grant. */
+import assert from "node:assert/strict";
+import { AccountClient } from "../../../daemon/peers/account/account-client.ts";
+import { AccountLogin } from "../../../daemon/peers/account/account-login.ts";
+import { Membership } from "../../../daemon/peers/account/membership.ts";
+import type { HttpClient, HttpOutcome } from "../../../platform/http/client.ts";
+import { verifies } from "../../requirements.ts";
+import { SimulatedFiles } from "../../simulation/files.ts";
+import { ManualClock } from "../../support/manual-clock.ts";
+import { until } from "../../support/until.ts";
+import { ORIGIN } from "../receiver-setting.ts";
+
+const SILENT = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+const PATH = "/secrets/membership.json";
+
+describe("the name of an instance in its account", () => {
+  let clock: ManualClock;
+  let files: SimulatedFiles;
+  let membership: Membership;
+  /** Paths that the account service was asked at. */
+  let asked: string[];
+  /** Polls that are answered with `authorization_pending` first. */
+  let pending: number;
+  let login: AccountLogin;
+
+  const http: HttpClient = {
+    async request({ url }): Promise<HttpOutcome> {
+      const path = new URL(url).pathname;
+      asked.push(path);
+      const answer = (status: number, body: object): HttpOutcome => ({
+        kind: "answered",
+        status,
+        headers: {},
+        body: Buffer.from(JSON.stringify(body)),
+      });
+      if (path === "/v1/device/code") {
+        const page = `${ORIGIN}/device`;
+        const codes = { device_code: "d".repeat(43), user_code: "BCDF-GHJK", verification_uri: page };
+        return answer(200, { ...codes, expires_in: 900, interval: 5 });
+      }
+      if (path === "/v1/device/token") {
+        pending -= 1;
+        if (pending >= 0) return answer(400, { error: "authorization_pending" });
+        const token = { access_token: "t".repeat(43), token_type: "Bearer" };
+        return answer(200, { ...token, device_id: "dev_1", hostname: "host" });
+      }
+      // The name can't be saved.
+      return answer(500, {});
+    },
+    close: () => {},
+  };
+  const namings = () => asked.filter((path) => path === "/v1/device/name").length;
+
+  async function opened(hostname: string): Promise<void> {
+    membership = await Membership.open(files, PATH);
+    const client = new AccountClient(http, 15, new AbortController().signal);
+    login = new AccountLogin({ clock, log: SILENT, hostname, membership, client });
+    login.start();
+  }
+
+  async function linked(hostname: string): Promise<void> {
+    clock = new ManualClock();
+    files = new SimulatedFiles();
+    files.mkdir("/secrets");
+    asked = [];
+    pending = 3;
+    await opened(hostname);
+    await login.begin(ORIGIN);
+    await until("the binding", () => {
+      clock.advanceToTimer();
+      return membership.binding;
+    });
+    await login.close();
+  }
+
+  it("is tried once, and the grant stays when it can't be saved", async () => {
+    verifies("DIR-050", "DIR-051", "DIR-052", "DIR-053");
+    await linked("workbench");
+    assert.equal(asked.filter((path) => path === "/v1/device/token").length, 4);
+    assert.equal(namings(), 1);
+    assert.equal(membership.binding?.device_id, "dev_1");
+    assert.equal(membership.value.logged_in, true);
+
+    // It starts anew, bound, and time passes.
+    const before = asked.length;
+    await opened("another name");
+    clock.advance(3_600_000);
+    await login.close();
+    assert.equal(membership.binding?.device_id, "dev_1");
+    assert.equal(asked.length, before);
+  });
+
+  it("isn't the host's when that can't be a name", async () => {
+    verifies("DIR-049");
+    for (const hostname of ["h".repeat(61), "bell\u0007", "turned\u202e", ""]) {
+      await linked(hostname);
+      assert.equal(namings(), 0, JSON.stringify(hostname));
+    }
+    await linked("h".repeat(60));
+    assert.equal(namings(), 1);
+  });
+});
