@@ -100,8 +100,8 @@ export const activation: Measurement = {
           value,
           against: "an extension that does nothing",
           against_value: empty,
-          goal: 25,
-          floor: 60,
+          goal: 1.4,
+          floor: 3.2,
           better: "lower",
         }),
       ];

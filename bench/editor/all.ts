@@ -3,7 +3,15 @@ import type { Measurement } from "../figure.ts";
 import { activation } from "./activation.ts";
 import { memory } from "./memory.ts";
 import { packages } from "./packages.ts";
+import { shown } from "./shown.ts";
 import { sideBar } from "./side-bar.ts";
 import { walk } from "./walk.ts";
 
-export const editorMeasurements: readonly Measurement[] = [packages, activation, sideBar, memory, walk];
+export const editorMeasurements: readonly Measurement[] = [
+  packages,
+  activation,
+  sideBar,
+  shown,
+  memory,
+  walk,
+];

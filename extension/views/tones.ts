@@ -1,4 +1,4 @@
-import { ThemeColor, ThemeIcon } from "vscode";
+import * as vscode from "vscode";
 import type { Tone } from "../../shared/actor-words.ts";
 
 const COLORS: Record<Tone, string> = {
@@ -9,6 +9,6 @@ const COLORS: Record<Tone, string> = {
 };
 
 /** A codicon in the colour of how much its state asks for attention. */
-export function toned(icon: string, tone: Tone): ThemeIcon {
-  return new ThemeIcon(icon, new ThemeColor(COLORS[tone]));
+export function toned(icon: string, tone: Tone): vscode.ThemeIcon {
+  return new vscode.ThemeIcon(icon, new vscode.ThemeColor(COLORS[tone]));
 }
