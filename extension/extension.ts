@@ -14,6 +14,7 @@ import { openFolders } from "./folders.ts";
 import { registerLinks } from "./links.ts";
 import { notifyWaiting } from "./notifications.ts";
 import type { Parts } from "./parts.ts";
+import { offerCommand } from "./terminals/command.ts";
 import { noticeVersions } from "./version-notice.ts";
 import { ConnectionsTree } from "./views/connections-tree.ts";
 import { GroupsTree } from "./views/groups-tree.ts";
@@ -51,6 +52,7 @@ export function activate(context: vscode.ExtensionContext): void {
     { dispose: () => link.close() },
   );
   noticeVersions(parts);
+  offerCommand(parts);
   setImmediate(() => {
     link.open(instance);
     notifyWaiting(parts);

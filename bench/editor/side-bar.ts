@@ -2,7 +2,7 @@
 import type { Browser, Locator, Page } from "playwright-core";
 import type { DaemonClient } from "../../client/client.ts";
 import { launchBrowser } from "../../test/browser/setting.ts";
-import { Editor } from "../../test/editor/editor.ts";
+import { Editor, type EditorWindow } from "../../test/editor/editor.ts";
 import { DaemonProcess } from "../../test/support/daemon-process.ts";
 import { absolute, type Measurement, median } from "../figure.ts";
 import { pack } from "./packages.ts";
@@ -26,21 +26,41 @@ async function fill(owner: DaemonClient, folder: string): Promise<void> {
   for (const title of OTHERS) await owner.result("group_create", { title });
 }
 
-/** Milliseconds in the page, from pressing the button on `target` until every row is drawn. */
+/** Tall enough for every row: a list draws only those that are seen. */
+const SIZE = { width: 1280, height: 2000 };
+/** After which a tree counts as never complete. */
+const PATIENCE_MS = 60_000;
+
+async function openWindow(editor: Editor, folder: string): Promise<EditorWindow> {
+  const window = await editor.window(folder);
+  await window.page.setViewportSize(SIZE);
+  return window;
+}
+
+/**
+ * Milliseconds in the page, from pressing the button on `target` until every row is drawn. Throws
+ * when they never are.
+ */
 async function timed(page: Page, target: Locator): Promise<number> {
   await target.waitFor();
   const took = page.evaluate(
-    (labels) =>
-      new Promise<number>((resolve) => {
+    ({ labels, patience }) =>
+      new Promise<number>((resolve, reject) => {
         let begin: number | null = null;
+        const drawn = () =>
+          new Set(
+            [...document.querySelectorAll(".pane .monaco-list-row .label-name")].map(
+              ({ textContent }) => textContent,
+            ),
+          );
         addEventListener("mousedown", () => (begin ??= performance.now()), { capture: true });
         new MutationObserver(() => {
-          const rows = document.querySelectorAll(".pane .monaco-list-row .label-name");
-          const drawn = new Set([...rows].map(({ textContent }) => textContent));
-          if (begin !== null && labels.every((label) => drawn.has(label))) resolve(performance.now() - begin);
+          const rows = drawn();
+          if (begin !== null && labels.every((label) => rows.has(label))) resolve(performance.now() - begin);
         }).observe(document.body, { subtree: true, childList: true, characterData: true });
+        setTimeout(() => reject(new Error(`the tree has only ${[...drawn()].join(", ")}`)), patience);
       }),
-    [FOLDER, ...ACTORS, ...OTHERS],
+    { labels: [FOLDER, ...ACTORS, ...OTHERS], patience: PATIENCE_MS },
   );
   await target.click();
   return took;
@@ -55,14 +75,14 @@ async function rounds(browser: Browser, count: number) {
     await fill(daemon.client(), folder);
     const running: number[] = [];
     for (let round = 0; round < count; round += 1) {
-      const window = await editor.window(folder);
+      const window = await openWindow(editor, folder);
       await window.page.locator('.statusbar-item[id="svc.svc.svc.status"]', { hasText: "svc" }).waitFor();
       const icon = window.page.locator('.activitybar .action-item a[aria-label^="svc"]');
       running.push(await timed(window.page, icon));
       await window.page.context().close();
     }
     await daemon.stop();
-    const window = await editor.window(folder);
+    const window = await openWindow(editor, folder);
     await window.openSideBar();
     const starting: number[] = [];
     for (let round = 0; round < count; round += 1) {

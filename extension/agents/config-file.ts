@@ -44,11 +44,14 @@ export function checkInside(path: string, folder: string): void {
     throw new Error(`${path} leads out of the folder, to ${real}. svc doesn't write there.`);
 }
 
-/** Replaces the file in one step, with its mode and through links. Makes missing folders. */
-export function writeConfig(path: string, text: string): void {
+/**
+ * Replaces the file in one step, with its mode and through links. Makes missing folders. `usual` is
+ * the mode of a new file.
+ */
+export function writeConfig(path: string, text: string, usual = 0o644): void {
   mkdirSync(dirname(path), { recursive: true });
   const target = existsSync(path) ? realpathSync(path) : path;
-  const mode = existsSync(target) ? statSync(target).mode & 0o777 : 0o644;
+  const mode = existsSync(target) ? statSync(target).mode & 0o777 : usual;
   const next = `${target}.${process.pid}.svc-new`;
   try {
     writeFileSync(next, text, { mode, flag: "wx" });

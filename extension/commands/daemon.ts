@@ -1,10 +1,10 @@
 /** Starting, stopping and looking after the daemon. */
 import { existsSync } from "node:fs";
-import { join } from "node:path";
 import * as vscode from "vscode";
 import { homePaths } from "../../client/paths.ts";
 import { actorName, hasTerminal } from "../../shared/actor-words.ts";
 import { PRODUCT_VERSION } from "../../shared/version.ts";
+import { bundledProgram } from "../daemon/bundled.ts";
 import { findProgram, type Program } from "../daemon/program.ts";
 import { startDaemon, stopDaemon } from "../daemon/starting.ts";
 import { compareVersions } from "../daemon/versions.ts";
@@ -15,7 +15,7 @@ import { type Handlers, needDaemon, needTrust, Over } from "./handling.ts";
 /** The program that starts the daemon. Throws what to do when there is none. */
 export async function daemonProgram({ context }: Parts): Promise<Program> {
   const setting = vscode.workspace.getConfiguration("svc").get<string>("command", "");
-  const bundled = join(context.extensionPath, "daemon", "dist", "svc.cjs");
+  const bundled = bundledProgram(context);
   const found = await findProgram({ setting, bundled, environment: process.env, execPath: process.execPath });
   if (found !== null) return found;
   throw new Error(

@@ -59,14 +59,23 @@ export const MENUS: Readonly<Record<string, readonly Item[]>> = {
     item("restartActor", inView(groups.id, ROW.can("stoppable")), "2_run@3"),
     item("interruptActor", inView(groups.id, ROW.can("interruptible")), "2_run@4"),
     item("removeActor", inView(groups.id, ROW.actor), "9_remove@1"),
-    item("sendMessage", inView(needsYou.id, "viewItem == 'waiting actor'"), "inline@1"),
+    item("sendMessage", inView(needsYou.id, "viewItem =~ /^waiting actor\\b/"), "inline@1"),
+    item("answerQuestion", inView(needsYou.id, "viewItem =~ /^waiting question\\b/"), "inline@1"),
+    item(
+      "openTerminal",
+      inView(needsYou.id, "viewItem =~ /^waiting question\\b.*\\bterminal\\b/"),
+      "inline@2",
+    ),
     item("endConnection", inView(connections.id, "viewItem =~ /^(?:connection|external)\\b/"), "inline@1"),
   ],
   "editor/title": [
     item("writeChange", `resourceScheme == ${PROPOSAL_SCHEME}`, "navigation@1"),
     item("dropChange", `resourceScheme == ${PROPOSAL_SCHEME}`, "navigation@2"),
   ],
-  "editor/context": [item("sendSelection", "editorHasSelection && resourceScheme == file", "z_svc@1")],
+  "editor/context": [
+    item("sendSelection", "editorHasSelection && (resourceScheme == file || isInDiffEditor)", "z_svc@1"),
+  ],
+  "terminal/context": [item("sendTerminalSelection", "terminalTextSelected", "z_svc@1")],
   "explorer/context": [item("sendFile", "!explorerResourceIsFolder && resourceScheme == file", "z_svc@1")],
   commandPalette: Object.entries(COMMANDS)
     .filter(([, { palette }]) => palette === false)

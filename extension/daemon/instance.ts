@@ -9,6 +9,7 @@ import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import type { Connection } from "../../shared/operations/connect.ts";
 import type { DirectRelation } from "../../shared/operations/direct.ts";
 import type { GroupSummary } from "../../shared/operations/groups.ts";
+import type { Question } from "../../shared/operations/questions.ts";
 import type { ArgumentsOf, OperationName, ResultOf } from "../../shared/operations/registry.ts";
 import type { GroupsListener } from "../../shared/stream-client/listeners.ts";
 
@@ -25,6 +26,8 @@ export interface KnownGroup {
   actors: readonly ActorWithPresence[] | null;
   /** Paths of the attached folders; null until they are read. */
   scopes: readonly Group["scopes"][number][] | null;
+  /** What its agents ask the person now and can be answered here, oldest first. */
+  questions: readonly Question[];
 }
 
 interface Entry extends KnownGroup {
@@ -184,7 +187,13 @@ export class Instance extends EventEmitter<{ change: [] }> implements GroupsList
   #put(summary: GroupSummary): void {
     const before = this.#groups.get(summary.group_id);
     if (before === undefined) {
-      this.#groups.set(summary.group_id, { summary, actors: null, scopes: null, reading: "no" });
+      this.#groups.set(summary.group_id, {
+        summary,
+        actors: null,
+        scopes: null,
+        questions: [],
+        reading: "no",
+      });
       this.#read(summary.group_id);
     } else {
       const isOther = before.summary.updated_at !== summary.updated_at;
@@ -219,8 +228,11 @@ export class Instance extends EventEmitter<{ change: [] }> implements GroupsList
           this.#source.call("actor_list", input),
           this.#source.call("group_show", input),
         ]);
+        const isAsked = actors.some(({ presence }) => (presence.questions ?? 0) > 0);
+        const { questions } = isAsked ? await this.#source.call("actor_questions", input) : { questions: [] };
         entry.actors = actors;
         entry.scopes = scopes;
+        entry.questions = questions;
         this.#tell();
       } catch {
         // The Group is gone or the connection is lost. Either is told by the stream.

@@ -1,12 +1,14 @@
 /**
  * Which program starts the daemon: the one in the settings, the one in this extension, or `svc` on
- * PATH. And which Node runs it: one of this machine, or else the editor's own runtime.
+ * PATH. And which Node runs it: one of this machine, or else the editor's own runtime. It knows
+ * nothing of the editor.
  */
 import { execFile } from "node:child_process";
 import { isAbsolute } from "node:path";
 import { promisify } from "node:util";
 import { isFile, programsOnPath, svcCommand } from "../../client/programs.ts";
 import { ENVIRONMENT } from "../../shared/names.ts";
+import { shellWords } from "../../shared/quoting.ts";
 
 type Environment = Readonly<Record<string, string | undefined>>;
 
@@ -58,6 +60,18 @@ async function programOf(path: string, source: Program["source"], places: Places
   const environment = plainEnvironment(places.environment);
   if (node === null) environment["ELECTRON_RUN_AS_NODE"] = "1";
   return { command: node ?? places.execPath, args: [path], source, environment };
+}
+
+/** What starts the program, for a POSIX shell or for Windows. */
+export function launcherText({ command, args, environment }: Program, isWindows: boolean): string {
+  const asNode = environment["ELECTRON_RUN_AS_NODE"] !== undefined;
+  if (!isWindows) {
+    const words = shellWords([command, ...args]);
+    return `#!/bin/sh\n${asNode ? "ELECTRON_RUN_AS_NODE=1 " : ""}exec ${words} "$@"\n`;
+  }
+  // A percent sign would be read as a variable.
+  const words = [command, ...args].map((word) => `"${word.replaceAll("%", "%%")}"`).join(" ");
+  return `@echo off\r\n${asNode ? "set ELECTRON_RUN_AS_NODE=1\r\n" : ""}${words} %*\r\n`;
 }
 
 /** A Node of this machine that is new enough. */

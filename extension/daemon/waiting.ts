@@ -3,10 +3,13 @@ import { actorReason, hasTerminal } from "../../shared/actor-words.ts";
 import { awaitsApproval } from "../../shared/connection-words.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import type { DirectRelation } from "../../shared/operations/direct.ts";
+import type { Question } from "../../shared/operations/questions.ts";
 import type { AccountShown, Instance } from "./instance.ts";
 
 export type Waiting =
   | { kind: "actor"; groupId: string; actor: ActorWithPresence; since: string | null; reason: string }
+  /** What an agent asks, and can be answered here. */
+  | { kind: "question"; groupId: string; actor: ActorWithPresence; question: Question; since: string }
   /** Requests to the person whose Actors do something else meanwhile. */
   | { kind: "requests"; groupId: string; count: number; since: null }
   /** An instance that joined the account. It concerns no Group. */
@@ -18,6 +21,8 @@ export function keyOf(item: Waiting): string {
   switch (item.kind) {
     case "actor":
       return `actor ${item.groupId} ${item.actor.id} ${item.actor.generation} ${item.since} ${item.reason}`;
+    case "question":
+      return `question ${item.question.question_id}`;
     case "requests":
       return `requests ${item.groupId}`;
     case "connection":
@@ -29,12 +34,17 @@ export function keyOf(item: Waiting): string {
 
 export function waitingItems(instance: Instance): Waiting[] {
   const items: Waiting[] = [];
-  for (const { summary, actors } of instance.groups) {
+  for (const { summary, actors, questions } of instance.groups) {
     const groupId = summary.group_id;
     const waiting = (actors ?? []).filter(({ presence }) => presence.attention);
-    for (const actor of waiting) {
-      const { since } = actor.presence;
-      items.push({ kind: "actor", groupId, actor, since, reason: actorReason(actor.presence) });
+    for (const actor of actors ?? []) {
+      const { attention, since } = actor.presence;
+      const asked = questions.filter((one) => one.actor_id === actor.id);
+      for (const question of asked)
+        items.push({ kind: "question", groupId, actor, question, since: question.asked_at });
+      // What it waits for is its question.
+      if (attention && asked.length === 0)
+        items.push({ kind: "actor", groupId, actor, since, reason: actorReason(actor.presence) });
     }
     // An idle Actor whose last turn failed needs a person, too, and isn't counted twice.
     const others = summary.attention - waiting.length;
@@ -54,7 +64,8 @@ function order({ since }: Waiting): number {
 }
 
 /** What a click on the item does. */
-export function remedyOf(item: Waiting): "terminal" | "workbench" | "account" {
+export function remedyOf(item: Waiting): "question" | "terminal" | "workbench" | "account" {
   if (item.kind === "joined") return "account";
+  if (item.kind === "question") return "question";
   return item.kind === "actor" && hasTerminal(item.actor) ? "terminal" : "workbench";
 }

@@ -7,6 +7,8 @@ export interface Quoted {
   /** From 1. */
   firstLine: number;
   lastLine: number;
+  /** Which of several texts at this path it is, such as one side of a diff. Absent for the file. */
+  version?: string;
   /** The editor's id of the language; empty for none. */
   language: string;
   text: string;
@@ -17,18 +19,31 @@ function reference({ path, firstLine, lastLine }: Pick<Quoted, "path" | "firstLi
   return firstLine === lastLine ? `${path}:${firstLine}` : `${path}:${firstLine}-${lastLine}`;
 }
 
-/**
- * The reference, and the text in a fence that nothing in it can close. Throws when the text is too
- * long for a message.
- */
-export function quotation(quoted: Quoted): string {
-  const longest = Math.max(2, ...[...quoted.text.matchAll(/`+/g)].map(([ticks]) => ticks.length));
+/** The text in a fence that nothing in it can close. */
+function fenced(text: string, language = ""): string {
+  const longest = Math.max(2, ...[...text.matchAll(/`+/g)].map(([ticks]) => ticks.length));
   const fence = "`".repeat(longest + 1);
-  const language = /^[\w+-]{1,32}$/.test(quoted.language) ? quoted.language : "";
-  const whole = `${reference(quoted)}\n\n${fence}${language}\n${quoted.text.replace(/\n$/, "")}\n${fence}\n\n`;
+  return `${fence}${language}\n${text.replace(/\n$/, "")}\n${fence}\n\n`;
+}
+
+function fitting(whole: string): string {
   if (Buffer.byteLength(whole) > LIMITS.message.textBytes)
     throw new Error("The selection is too long for a message. Select less, or attach the file.");
   return whole;
+}
+
+/** The reference, and the text. Throws when it is too long for a message. */
+export function quotation(quoted: Quoted): string {
+  const language = /^[\w+-]{1,32}$/.test(quoted.language) ? quoted.language : "";
+  const version = quoted.version === undefined ? "" : ` (${quoted.version})`;
+  return fitting(`${reference(quoted)}${version}\n\n${fenced(quoted.text, language)}`);
+}
+
+/** What a terminal shows, with the terminal's name. Throws when it is too long for a message. */
+export function terminalQuotation(name: string, text: string): string {
+  // Lines are filled with spaces to the terminal's width.
+  const lines = text.replaceAll("\r\n", "\n").replaceAll(/[ \t]+$/gm, "");
+  return fitting(`From the terminal ${name}:\n\n${fenced(lines)}`);
 }
 
 /** A problem that the editor shows, with where it is. */

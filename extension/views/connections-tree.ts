@@ -14,6 +14,7 @@ import { exact } from "../../shared/time-words.ts";
 import { commandId } from "../contributions/commands.ts";
 import type { Instance } from "../daemon/instance.ts";
 import { plain } from "../plain.ts";
+import { InstanceTree } from "./instance-tree.ts";
 import { toned } from "./tones.ts";
 
 /** The stream says nothing of connections: they are read again while the view is seen. */
@@ -28,35 +29,27 @@ export interface ConnectionRow {
   id: string;
 }
 
-export class ConnectionsTree implements vscode.TreeDataProvider<ConnectionRow>, vscode.Disposable {
-  readonly #changed = new vscode.EventEmitter<void>();
-  readonly onDidChangeTreeData = this.#changed.event;
-  readonly #view: vscode.TreeView<ConnectionRow>;
-  readonly #instance: Instance;
-  readonly #timers: NodeJS.Timeout[];
-
+export class ConnectionsTree extends InstanceTree<ConnectionRow> {
   constructor(id: string, instance: Instance) {
-    this.#instance = instance;
-    this.#view = vscode.window.createTreeView(id, { treeDataProvider: this });
-    instance.on("change", () => {
-      const message = messageOf(instance);
-      if (message === undefined) delete this.#view.message;
-      else this.#view.message = message;
-      this.#changed.fire();
-    });
-    const reading = (isFor: () => boolean, milliseconds: number) =>
-      setInterval(() => {
+    super(id, instance);
+    const readWhile = (isFor: () => boolean, milliseconds: number) =>
+      this.every(milliseconds, () => {
         if (isFor() && instance.loaded) instance.refreshConnections().catch(() => {});
-      }, milliseconds).unref();
-    this.#timers = [
-      reading(() => this.#view.visible, READ_MS),
-      reading(() => !this.#view.visible, READ_HIDDEN_MS),
-    ];
+      });
+    readWhile(() => this.view.visible, READ_MS);
+    readWhile(() => !this.view.visible, READ_HIDDEN_MS);
+  }
+
+  override refresh(): void {
+    const message = messageOf(this.instance);
+    if (message === undefined) delete this.view.message;
+    else this.view.message = message;
+    super.refresh();
   }
 
   getChildren(row?: ConnectionRow): ConnectionRow[] {
-    if (row !== undefined || !this.#instance.loaded) return [];
-    const { relations, accountConnections } = this.#instance;
+    if (row !== undefined || !this.instance.loaded) return [];
+    const { relations, accountConnections } = this.instance;
     const direct = (list: readonly DirectRelation[]) =>
       list.map(({ id }): ConnectionRow => ({ kind: "connection", id }));
     return [
@@ -68,21 +61,15 @@ export class ConnectionsTree implements vscode.TreeDataProvider<ConnectionRow>, 
 
   getTreeItem({ kind, id }: ConnectionRow): vscode.TreeItem {
     if (kind === "instance") {
-      const instance = this.#instance.accountConnections.find((one) => one.id === id);
+      const instance = this.instance.accountConnections.find((one) => one.id === id);
       if (instance === undefined) return new vscode.TreeItem("");
       const { group_id: groupId } = instance;
       return groupId === null
         ? instanceItem(instance)
-        : externalItem(instance, groupId, this.#instance.find(groupId)?.summary.title ?? groupId);
+        : externalItem(instance, groupId, this.instance.find(groupId)?.summary.title ?? groupId);
     }
-    const relation = this.#instance.relations.find((one) => one.id === id);
+    const relation = this.instance.relations.find((one) => one.id === id);
     return relation === undefined ? new vscode.TreeItem("") : connectionItem(relation);
-  }
-
-  dispose(): void {
-    for (const timer of this.#timers) clearInterval(timer);
-    this.#view.dispose();
-    this.#changed.dispose();
   }
 }
 

@@ -6,6 +6,7 @@ import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import { exact, lasting } from "../../shared/time-words.ts";
 import type { Instance, KnownGroup } from "../daemon/instance.ts";
 import { plain } from "../plain.ts";
+import { InstanceTree } from "./instance-tree.ts";
 import { toned } from "./tones.ts";
 
 /** A row of the tree; commands get it. */
@@ -20,41 +21,22 @@ export interface ActorRow {
   actorId: string;
 }
 
-/** How often "since when" is drawn again while the tree is seen. */
-const REDRAW_MS = 30_000;
-
-export class GroupsTree implements vscode.TreeDataProvider<Row>, vscode.Disposable {
-  readonly #changed = new vscode.EventEmitter<void>();
-  readonly onDidChangeTreeData = this.#changed.event;
-  readonly view: vscode.TreeView<Row>;
-  readonly #instance: Instance;
+export class GroupsTree extends InstanceTree<Row> {
   readonly #folders: () => readonly string[];
-  readonly #timer: NodeJS.Timeout;
 
   /** `folders` are the paths of the open folders, whose Groups come first. */
   constructor(id: string, instance: Instance, folders: () => readonly string[]) {
-    this.#instance = instance;
+    super(id, instance, { showCollapseAll: true });
     this.#folders = folders;
-    this.view = vscode.window.createTreeView(id, { treeDataProvider: this, showCollapseAll: true });
-    instance.on("change", () => this.refresh());
-    this.#timer = setInterval(() => {
-      if (this.view.visible) this.refresh();
-    }, REDRAW_MS);
-    this.#timer.unref();
-  }
-
-  /** Draws again what is known. */
-  refresh(): void {
-    this.#changed.fire();
   }
 
   getChildren(row?: Row): Row[] {
     if (row === undefined) {
-      if (!this.#instance.loaded) return [];
+      if (!this.instance.loaded) return [];
       return this.#sorted().map(({ summary }) => ({ kind: "group", groupId: summary.group_id }));
     }
     if (row.kind === "actor") return [];
-    const { actors } = this.#instance.find(row.groupId) ?? {};
+    const { actors } = this.instance.find(row.groupId) ?? {};
     return (actors ?? []).map(({ id }) => ({ kind: "actor", groupId: row.groupId, actorId: id }));
   }
 
@@ -63,21 +45,15 @@ export class GroupsTree implements vscode.TreeDataProvider<Row>, vscode.Disposab
   }
 
   getTreeItem(row: Row): vscode.TreeItem {
-    const group = this.#instance.find(row.groupId);
+    const group = this.instance.find(row.groupId);
     if (group === undefined) return new vscode.TreeItem("");
     if (row.kind === "group") return groupItem(group, this.#isOpen(group));
-    const actor = this.#instance.actor(row.groupId, row.actorId);
+    const actor = this.instance.actor(row.groupId, row.actorId);
     return actor === undefined ? new vscode.TreeItem("") : actorItem(row.groupId, actor);
   }
 
-  dispose(): void {
-    clearInterval(this.#timer);
-    this.view.dispose();
-    this.#changed.dispose();
-  }
-
   #sorted(): KnownGroup[] {
-    const { groups } = this.#instance;
+    const { groups } = this.instance;
     return [
       ...groups.filter((group) => this.#isOpen(group)),
       ...groups.filter((group) => !this.#isOpen(group)),

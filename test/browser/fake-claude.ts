@@ -26,6 +26,8 @@ export interface FakeActor {
   readonly starts: () => string[][];
   /** When it asked for permission, in epoch milliseconds. */
   readonly asked: () => number[];
+  /** What its hooks answered when it asked. */
+  readonly answered: () => string[];
 }
 
 /** A Group with a folder of its own and one such Actor in it, started. */
@@ -33,14 +35,16 @@ export async function startFakeClaude(
   { owner }: Pick<Setting, "owner">,
   title: string,
   actorId = "ann",
-  more: { answerable?: boolean; command?: string } = {},
+  more: { answerable?: boolean; command?: string; questions?: readonly object[] } = {},
 ): Promise<FakeActor> {
   const path = mkdtempSync(join(tmpdir(), "svc-project-"));
   const project = join(path, title);
   mkdirSync(project);
   const { group_id: groupId } = await owner.result("attach", { path: project });
   const log = join(path, "log");
-  const env = { FAKE_AGENT: JSON.stringify({ log, keeps: true, command: more.command }) };
+  const env = {
+    FAKE_AGENT: JSON.stringify({ log, keeps: true, command: more.command, questions: more.questions }),
+  };
   await owner.result("actor_add", {
     group_id: groupId,
     actor_id: actorId,
@@ -55,9 +59,10 @@ export async function startFakeClaude(
     readFileSync(log, "utf8")
       .split("\n")
       .slice(0, -1)
-      .map((line) => JSON.parse(line) as { start?: string[]; asks?: number });
+      .map((line) => JSON.parse(line) as { start?: string[]; asks?: number; answer?: string });
   const starts = () => notes().flatMap(({ start }) => (start === undefined ? [] : [start]));
   const asked = () => notes().flatMap(({ asks }) => (asks === undefined ? [] : [asks]));
+  const answered = () => notes().flatMap(({ answer }) => (answer === undefined ? [] : [answer]));
   return {
     group_id: groupId,
     title,
@@ -65,5 +70,6 @@ export async function startFakeClaude(
     endTool: () => writeFileSync(`${log}.tool`, ""),
     starts,
     asked,
+    answered,
   };
 }

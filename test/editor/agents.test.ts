@@ -93,6 +93,7 @@ describe("agents that a person connects, in the editor", function () {
     );
     assert.equal((await actor("claude"))?.runner, "external");
     await picture("written");
+    await window.listNotifications();
     await window
       .notification(/can join as claude/)
       .getByText("Undo")
@@ -100,7 +101,7 @@ describe("agents that a person connects, in the editor", function () {
     await window.notification(/as it was before/).waitFor();
     assert.equal(readFileSync(path, "utf8"), SERVERS);
     assert.equal(await actor("claude"), undefined);
-    await window.command("Notifications: Clear All Notifications");
+    await window.clearNotifications();
   });
 
   it("opens the form for an invitation from a link, and nothing else", async () => {
@@ -112,13 +113,13 @@ describe("agents that a person connects, in the editor", function () {
     };
     await open("vscode://svc.svc/join#svc-direct:not-one");
     const form = await window.documentWith("textarea.invitation-field");
-    await form.locator("textarea.invitation-field").waitFor();
-    assert.equal(await form.locator("textarea.invitation-field").inputValue(), "svc-direct:not-one");
+    const field = form.locator("textarea.invitation-field");
+    await until("it is filled in", async () => (await field.inputValue()) === "svc-direct:not-one");
     await picture("invitation");
     assert.deepEqual((await owner.result("connect_direct_status", {})).relations, []);
     await open("vscode://svc.svc/join#something%20else");
     await window.notification(/doesn't know this link/).waitFor();
-    await window.command("Notifications: Clear All Notifications");
+    await window.clearNotifications();
     await window.command("View: Close All Editors");
   });
 

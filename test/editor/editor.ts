@@ -14,6 +14,9 @@ const ROOT = join(import.meta.dirname, "../..");
 /** How long the editor may take for anything, on a machine that does other things as well. */
 const PATIENCE_MS = 60_000;
 
+/** Of the editor: a toast, or an entry of the list. */
+const NOTIFICATION = ".notification-toast, .notifications-center.visible .monaco-list-row";
+
 export interface EditorOptions {
   /** Settings of the user. */
   settings?: Readonly<Record<string, unknown>>;
@@ -71,6 +74,7 @@ export class Editor {
     const context = await this.#browser.newContext({
       viewport: { width: 1280, height: 860 },
       colorScheme: options.theme ?? "dark",
+      permissions: ["clipboard-read", "clipboard-write"],
     });
     this.#contexts.push(context);
     const page = await context.newPage();
@@ -269,14 +273,34 @@ export class EditorWindow {
     return this.view(view).locator("a.monaco-button", { hasText: label });
   }
 
-  /** Runs a command as a person does: by its title in the palette. */
+  /**
+   * Runs a command as a person does: by its title in the palette. One that can't run yet isn't
+   * listed, and the list doesn't change while it is open.
+   */
   async command(title: string): Promise<void> {
-    await this.page.keyboard.press("F1");
     const input = this.page.locator(".quick-input-widget .quick-input-filter input");
-    await input.waitFor();
-    await input.fill(`>${title}`);
     const first = this.page.locator(".quick-input-list .monaco-list-row", { hasText: title }).first();
+    await until(`the palette has ${title}`, async () => {
+      await this.page.keyboard.press("F1");
+      await input.waitFor();
+      await input.fill(`>${title}`);
+      try {
+        await first.waitFor({ timeout: 5000 });
+        return true;
+      } catch {
+        await this.page.keyboard.press("Escape");
+        await input.waitFor({ state: "hidden" });
+        return false;
+      }
+    });
     await first.click();
+  }
+
+  /** Selects all text of the editor that has the focus, and waits until that is so. */
+  async selectAll(): Promise<void> {
+    await this.page.keyboard.press("Control+A");
+    const selected = '.statusbar-item[id="status.editor.selection"]';
+    await this.page.locator(selected, { hasText: "selected" }).waitFor();
   }
 
   /** Chooses an entry of the list that is open. */
@@ -296,14 +320,49 @@ export class EditorWindow {
     await widget.waitFor({ state: "hidden" });
   }
 
+  /**
+   * A notification, as a toast or in the list of them, which `listNotifications` opens: toasts go
+   * after some seconds.
+   */
   notification(text: string | RegExp): Locator {
-    return this.page.locator(".notification-toast", { hasText: text }).first();
+    return this.notifications(text).first();
   }
 
-  /** Runs an action of a row that is seen when the pointer is on it. */
+  /** All of them with this text. */
+  notifications(text: string | RegExp): Locator {
+    return this.page.locator(NOTIFICATION, { hasText: text });
+  }
+
+  /** Opens the list of all notifications, where new ones arrive, too. */
+  async listNotifications(): Promise<void> {
+    const list = this.page.locator(".notifications-center.visible");
+    await until("the notifications are listed", async () => {
+      if ((await list.count()) > 0) return true;
+      await this.command("Notifications: Show Notifications");
+      return list.waitFor({ timeout: 5000 }).then(
+        () => true,
+        () => false,
+      );
+    });
+  }
+
+  /** Clears all notifications, those that are toasts and those that were. */
+  async clearNotifications(): Promise<void> {
+    await this.command("Notifications: Clear All Notifications");
+    await this.page.locator(NOTIFICATION).first().waitFor({ state: "hidden" });
+  }
+
+  /** Runs an action of a row that is seen when the pointer is on it, wherever the row moves to. */
   async inline(view: string, label: string, action: string): Promise<void> {
     const row = this.row(view, label);
-    await row.hover();
-    await row.locator(`.actions a[aria-label^="${action}"]`).click();
+    await until(`${label} has ${action}`, async () => {
+      try {
+        await row.hover({ timeout: 5000 });
+        await row.locator(`.actions a[aria-label^="${action}"]`).click({ timeout: 5000 });
+        return true;
+      } catch {
+        return false;
+      }
+    });
   }
 }

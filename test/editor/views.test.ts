@@ -25,6 +25,20 @@ const THEMES = {
   "vscode-dark": { colorScheme: "dark", contrast: "no-preference", forcedColors: "none" },
 } as const;
 
+/** What its tool would run. */
+const HOSTILE = "echo one\n[two](command:svc.stopDaemon) $(bell) <b>x</b> \u202eevil\u202c\nrm -rf /";
+const QUESTIONS = [
+  {
+    header: "Colour",
+    question: "Which colour?",
+    multiSelect: false,
+    options: [
+      { label: "Red", description: "like a rose" },
+      { label: "Blue", description: "like the sea" },
+    ],
+  },
+];
+
 describe("the ticker and Direct connections in the editor", function () {
   this.timeout(240_000);
   let browser: Browser;
@@ -66,7 +80,8 @@ describe("the ticker and Direct connections in the editor", function () {
     owner = daemon.client();
     const folder = editor.workspace("shop");
     ({ group_id: groupId } = await owner.result("attach", { path: folder }));
-    actor = await startFakeClaude({ owner }, "tools");
+    const more = { answerable: true, command: HOSTILE, questions: QUESTIONS };
+    actor = await startFakeClaude({ owner }, "tools", "ann", more);
     await until("the agent is idle", async () => (await stateOf(actor)) === "idle");
     window = await editor.window(folder);
     ({ page } = window);
@@ -124,6 +139,71 @@ describe("the ticker and Direct connections in the editor", function () {
       await until("the agent is idle", async () => (await stateOf(actor)) === "idle");
       await row().waitFor({ state: "detached" });
       await ticker.locator(".ticker-empty").waitFor();
+    });
+  });
+
+  describe("questions of agents", () => {
+    const row = () => window.row("Needs You", "ann");
+    const dialog = () => page.locator(".monaco-dialog-box");
+    const ask = async (text: string): Promise<void> => {
+      await until("the agent is idle", async () => (await stateOf(actor)) === "idle");
+      await owner.result("send", { group_id: actor.group_id, text, to: ["ann"] });
+    };
+    const open = async () =>
+      (await owner.result("actor_questions", { group_id: actor.group_id })).questions.length;
+    /** Presses a button until the question is decided: a dialog takes no press at once. */
+    const press = (label: string) =>
+      until(`${label} decides`, async () => {
+        if ((await open()) === 0) return true;
+        await dialog()
+          .getByText(label, { exact: true })
+          .click({ timeout: 2000 })
+          .catch(() => {});
+        return false;
+      });
+
+    it("are shown whole and as they are, and allowed once", async () => {
+      await ask("WAIT for a TOOL");
+      await row().filter({ hasText: "asks to use Bash once: echo one" }).waitFor();
+      await picture("question");
+      await row().click();
+      await dialog().getByText("ann in tools asks to use Bash once").waitFor();
+      const shown = await dialog().innerText();
+      assert.ok(shown.includes(HOSTILE.replace(/[\u202e\u202c]/g, "\ufffd")), shown);
+      assert.equal(await dialog().locator("b, .codicon-bell, .dialog-message-detail a").count(), 0);
+      await picture("question-dialog");
+      await press("Allow Once");
+      await row().waitFor({ state: "detached" });
+      await until("the agent is told", () => /"allow"/.test(actor.answered().at(-1) ?? ""));
+      actor.endTool();
+    });
+
+    it("are answered with one of the agent's choices", async () => {
+      await ask("CHOOSE and WAIT for a TOOL");
+      await row().filter({ hasText: "asks you: Which colour?" }).waitFor();
+      await window.inline("Needs You", "ann", "Answer the Question");
+      await dialog().getByText("Which colour?").waitFor();
+      await until("the choices are shown", async () => {
+        if (await page.locator(".quick-input-widget", { hasText: "Colour" }).isVisible()) return true;
+        await dialog()
+          .getByText("Answer", { exact: true })
+          .click({ timeout: 2000 })
+          .catch(() => {});
+        return false;
+      });
+      await picture("question-choices");
+      await window.choose("Blue");
+      await row().waitFor({ state: "detached" });
+      await until("the agent is told", () => /"Blue"/.test(actor.answered().at(-1) ?? ""));
+    });
+
+    it("can be denied", async () => {
+      await ask("WAIT for a TOOL");
+      await row().filter({ hasText: "asks to use Bash once" }).click();
+      await dialog().getByText("ann in tools asks to use Bash once").waitFor();
+      await press("Deny");
+      await row().waitFor({ state: "detached" });
+      await until("the agent is told", () => /"deny"/.test(actor.answered().at(-1) ?? ""));
     });
   });
 
@@ -211,6 +291,15 @@ describe("the ticker and Direct connections in the editor", function () {
       });
       assert.deepEqual(events.map(textOf), ["Can you hear us?", "Loud and clear."]);
       await picture("direct-message");
+    });
+  });
+
+  describe("the account", () => {
+    it("has no violations that axe finds, in four themes", async () => {
+      await window.command("svc: Show the Account");
+      const account = await window.documentWith("svc-account-dialog input, svc-account-dialog vscode-button");
+      await look(account, "account");
+      await window.command("View: Close All Editors");
     });
   });
 });

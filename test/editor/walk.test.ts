@@ -6,6 +6,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser } from "playwright-core";
 import { DaemonClient } from "../../client/client.ts";
+import { PRODUCT_VERSION } from "../../shared/version.ts";
 import { launchBrowser } from "../browser/setting.ts";
 import { DIST, plainEnvironment } from "../support/daemon-process.ts";
 import { textOf } from "../support/events.ts";
@@ -45,6 +46,24 @@ describe("the extension in the editor", function () {
   const state = async (id: string) => (await actors()).find((actor) => actor.id === id)?.presence.state;
   const status = () => window.page.locator('.statusbar-item[id="svc.svc.svc.status"]');
 
+  const cart = () => window.page.locator(".monaco-editor .view-line", { hasText: "total" }).first();
+  const openCart = async (): Promise<void> => {
+    await window.page.keyboard.press("Control+P");
+    await window.page.locator(".quick-input-widget .quick-input-filter input").fill("cart.ts");
+    await window.choose("cart.ts");
+    await cart().waitFor();
+  };
+  const closeTerminals = async (): Promise<void> => {
+    await window.command("Terminal: Kill All Terminals");
+    await window.page.locator(".xterm-screen").first().waitFor({ state: "detached" });
+  };
+  /** The draft, once it has this. */
+  const draftWith = (text: string) =>
+    until(`the draft has ${text}`, async () => {
+      const { draft } = await owner.result("draft_get", { group_id: await groupId() });
+      return draft !== null && String(draft["text"]).includes(text) ? draft : null;
+    });
+
   before(async () => {
     const place = mkdtempSync(join(tmpdir(), "svc-log-"));
     log = join(place, "agent");
@@ -52,6 +71,7 @@ describe("the extension in the editor", function () {
     browser = await launchBrowser();
     editor = await Editor.open(browser, {
       path: [agents],
+      settings: { "files.autoSave": "off", "diffEditor.useInlineViewWhenSpaceIsLimited": false },
     });
     owner = new DaemonClient(editor.home, null);
     folder = editor.workspace("shop", { "src/cart.ts": "export const total = 1;\n" });
@@ -90,11 +110,11 @@ describe("the extension in the editor", function () {
   it("attaches the folder and shows its Group", async () => {
     await window.button("Groups", "Attach this folder").click();
     await window.row("Groups", "shop").waitFor();
-    const { scopes } = await owner.result("group_show", { group_id: await groupId() });
-    assert.deepEqual(
-      scopes.map(({ path }) => path),
-      [folder],
-    );
+    // The Group is there before it has the folder.
+    await until("the Group has the folder", async () => {
+      const { scopes } = await owner.result("group_show", { group_id: await groupId() });
+      return scopes.map(({ path }) => path).join() === folder;
+    });
   });
 
   it("adds an agent that it found, and shows it at work", async () => {
@@ -108,6 +128,7 @@ describe("the extension in the editor", function () {
   });
 
   it("sends it a message and shows that it waits, here and in Needs You", async () => {
+    await window.listNotifications();
     await window.inline("Groups", "coder", "Send a Message");
     await window.enter("Enter sends it", "Please TOOL and WAIT");
     await window.row("Groups", /coder.*waits for permission/).waitFor();
@@ -118,10 +139,11 @@ describe("the extension in the editor", function () {
       kinds: ["chat.message"],
     });
     assert.equal(textOf(events.at(-1)), "Please TOOL and WAIT");
-    assert.ok(readFileSync(log, "utf8").includes("Please TOOL and WAIT"));
+    await until("the agent got it", () => readFileSync(log, "utf8").includes("Please TOOL and WAIT"));
+    await window.listNotifications();
     await window.notification(/coder in shop: waits for permission to use Bash/).waitFor();
     await picture("waiting");
-    await window.command("Notifications: Clear All Notifications");
+    await window.clearNotifications();
   });
 
   it("opens its terminal from there, types into it and detaches", async () => {
@@ -135,32 +157,88 @@ describe("the extension in the editor", function () {
     writeFileSync(`${log}.tool`, "");
     await window.row("Groups", /coder.*idle/).waitFor();
     await window.view("Needs You").getByText("Nothing waits for you.").waitFor();
-    await window.command("Terminal: Kill All Terminals");
-    await until(
-      "the terminal is closed",
-      async () => (await window.page.locator(".xterm-screen").count()) === 0,
-    );
+    await closeTerminals();
     assert.equal(await state("coder"), "idle");
   });
 
   it("puts a selection into a draft to it, with where it is, and sends nothing", async () => {
     const { events: before } = await owner.result("ledger_tail", { group_id: await groupId() });
-    await window.page.keyboard.press("Control+P");
-    await window.page.locator(".quick-input-widget .quick-input-filter input").fill("cart.ts");
-    await window.choose("cart.ts");
-    await window.page.locator(".monaco-editor .view-line", { hasText: "total" }).first().click();
-    await window.page.keyboard.press("Control+A");
+    await openCart();
+    await cart().click();
+    await window.selectAll();
     await window.command("svc: Send the Selection to an Actor");
     await window.choose("coder");
-    const draft = await until("the draft is kept", async () => {
-      const { draft } = await owner.result("draft_get", { group_id: await groupId() });
-      return draft?.["text"] === "" ? null : draft;
-    });
+    const draft = await draftWith("total");
     assert.match(String(draft["text"]), /^src\/cart\.ts:1-2\n\n```typescript\nexport const total = 1;\n```/);
     assert.deepEqual(draft["to"], ["coder"]);
     const { events } = await owner.result("ledger_tail", { group_id: await groupId() });
     assert.equal(events.at(-1)?.id, before.at(-1)?.id);
     await picture("draft");
+    await window.command("View: Close All Editors");
+  });
+
+  it("says of a selection in a diff which side it is", async () => {
+    await openCart();
+    await cart().click();
+    await window.page.keyboard.press("Control+Home");
+    await window.page.keyboard.type("let more = 2;\n");
+    await window.page.locator(".tab.dirty", { hasText: "cart.ts" }).waitFor();
+    await window.command("File: Compare Active File with Saved");
+    for (const [side, said] of [
+      ["original", "src/cart.ts:1-2 (before the change)\n\n```typescript\nexport const total = 1;\n```"],
+      [
+        "modified",
+        "src/cart.ts:1-3 (after the change)\n\n```typescript\nlet more = 2;\nexport const total = 1;\n```",
+      ],
+    ] as const) {
+      await window.page
+        .locator(`.monaco-diff-editor .editor.${side} .view-line`, { hasText: "total" })
+        .click();
+      await window.selectAll();
+      await window.command("svc: Send the Selection to an Actor");
+      await window.choose("coder");
+      await draftWith(said);
+      await picture(`diff-${side}`);
+      await window.page.locator(".tab", { hasText: "in file" }).click();
+    }
+    await window.command("File: Revert File");
+    await window.page.locator(".tab.dirty").first().waitFor({ state: "detached" });
+    await window.command("View: Close All Editors");
+  });
+
+  it("has the command svc in its terminals, and sends what is selected in one", async () => {
+    const out = join(log, "../command");
+    // A terminal that was opened before the command was there doesn't have it.
+    await until("a terminal has the command", async () => {
+      await window.command("Terminal: Create New Terminal");
+      await window.page.locator(".xterm-screen").first().waitFor();
+      await window.page.locator(".terminal-wrapper .xterm").first().click();
+      await window.page.keyboard.type(
+        `(svc --version; svc daemon status --json) > '${out}' 2>&1; echo "ended $?"\n`,
+      );
+      await window.page.locator(".xterm-rows", { hasText: "ended 0" }).first().waitFor();
+      const said = readFileSync(out, "utf8");
+      if (said.includes(PRODUCT_VERSION)) return true;
+      await closeTerminals();
+      return false;
+    });
+    assert.ok(readFileSync(out, "utf8").includes(editor.home), "it speaks to the same daemon");
+    await window.page.evaluate(() => navigator.clipboard.writeText("the person's own"));
+    await window.command("svc: Send the Terminal's Selection to an Actor");
+    await window.notification("Select what you want to send in a terminal").waitFor();
+    await window.clearNotifications();
+    await window.page.locator(".terminal-wrapper .xterm").first().click();
+    await window.command("Terminal: Select All");
+    await window.command("svc: Send the Terminal's Selection to an Actor");
+    await window.choose("coder");
+    const { text } = await draftWith("ended 0");
+    assert.match(String(text), /From the terminal \w+:\n\n```\n[^]*ended 0[^]*```/);
+    await until(
+      "the clipboard is the person's again",
+      async () => (await window.page.evaluate(() => navigator.clipboard.readText())) === "the person's own",
+    );
+    await picture("terminal-selection");
+    await closeTerminals();
     await window.command("View: Close All Editors");
   });
 

@@ -4,8 +4,10 @@ import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import type { DaemonClient } from "../../client/client.ts";
+import { type FakeActor, startFakeClaude } from "../browser/fake-claude.ts";
 import { launchBrowser } from "../browser/setting.ts";
 import { DaemonProcess } from "../support/daemon-process.ts";
+import { textOf } from "../support/events.ts";
 import { until } from "../support/until.ts";
 import { Editor, type EditorWindow } from "./editor.ts";
 
@@ -60,7 +62,7 @@ describe("windows of several folders, and of strangers", function () {
     for (const title of ["Restart the Daemon", "Attach a Folder", "Send a Message"]) {
       await window.command(`svc: ${title}`);
       await window.notification("Trust this workspace first").waitFor();
-      await window.command("Notifications: Clear All Notifications");
+      await window.clearNotifications();
     }
     await daemon.kill();
     await window.button("Groups", "Start the daemon").click();
@@ -84,6 +86,69 @@ describe("windows of several folders, and of strangers", function () {
     await window.page.context().close();
   });
 
+  describe("two people, one of them with two windows", () => {
+    let actor: FakeActor;
+    let windows: EditorWindow[];
+    const stateOf = async () => {
+      const { actors } = await owner.result("actor_list", { group_id: actor.group_id });
+      return actors[0]?.presence.state;
+    };
+
+    before(async () => {
+      actor = await startFakeClaude({ owner }, "team");
+      await until("the agent is idle", async () => (await stateOf()) === "idle");
+      windows = [
+        await others.window(others.workspace("desk")),
+        await others.window(others.workspace("table")),
+        await editor.window(editor.workspace("shop")),
+      ];
+      for (const window of windows) {
+        await window.openSideBar();
+        await window.row("Groups", "team").waitFor();
+        await window.listNotifications();
+      }
+    });
+    after(async () => {
+      await Promise.all((windows ?? []).map(({ page }) => page.context().close()));
+    });
+
+    it("see the same, and one window says once that an agent waits", async () => {
+      const said = (title: string) =>
+        Promise.all(windows.map((window) => window.notifications(`${title} in`).count()));
+      const sum = (counts: number[]) => counts.reduce((all, count) => all + count, 0);
+      await owner.result("send", { group_id: actor.group_id, text: "WAIT for a TOOL", to: ["ann"] });
+      for (const window of windows) await window.row("Needs You", /ann.*permission/).waitFor();
+      await until("it is said", async () => sum(await said("ann")) > 0);
+      // Another one waits. Once that is said, every window has had its turn with the first.
+      const second = await startFakeClaude({ owner }, "crew", "bob");
+      await owner.result("send", { group_id: second.group_id, text: "WAIT for a TOOL", to: ["bob"] });
+      for (const window of windows) await window.row("Needs You", /bob.*permission/).waitFor();
+      await until("it is said, too", async () => sum(await said("bob")) > 0);
+      assert.deepEqual([sum(await said("ann")), sum(await said("bob"))], [1, 1]);
+      await picture(windows[0]!.page, "told-once");
+      for (const { endTool } of [actor, second]) endTool();
+      for (const window of windows)
+        await window.view("Needs You").getByText("Nothing waits for you.").waitFor();
+    });
+
+    it("read and write the same conversation", async () => {
+      const [one, , two] = windows;
+      const open = async (window: EditorWindow) => {
+        await window.inline("Groups", "team", "Open the Workbench");
+        return window.documentWith('svc-workbench .group-title:has-text("team")');
+      };
+      const [mine, theirs] = [await open(one!), await open(two!)];
+      await mine.locator("svc-composer textarea").fill("Who has the key?");
+      await mine.locator("svc-composer textarea").press("Control+Enter");
+      await theirs.locator("svc-message", { hasText: "Who has the key?" }).waitFor();
+      const { events } = await owner.result("ledger_tail", {
+        group_id: actor.group_id,
+        kinds: ["chat.message"],
+      });
+      assert.equal(events.filter((event) => textOf(event) === "Who has the key?").length, 1);
+    });
+  });
+
   describe("many Groups", () => {
     it("shows the Groups of all open folders first, and 200 others below", async () => {
       for (let number = 0; number < GROUPS; number += 1)
@@ -94,7 +159,10 @@ describe("windows of several folders, and of strangers", function () {
       const window = await others.window(file);
       await window.openSideBar();
       await window.row("Groups", "Group 1").waitFor();
-      assert.deepEqual((await labels(window)).slice(0, 3), ["docs", "shop", "Group 0"]);
+      // Which Groups the folders have is read after the list.
+      await until("those of the folders are first", async () =>
+        (await labels(window)).join().startsWith("docs,shop,Group 0,"),
+      );
       await window.view("Groups").locator(".monaco-list").focus();
       await window.page.keyboard.press("End");
       await window.row("Groups", `Group ${GROUPS - 1}`).waitFor();

@@ -7,6 +7,7 @@ import type { DaemonClient } from "../../client/client.ts";
 import { violations } from "../browser/axe.ts";
 import { launchBrowser } from "../browser/setting.ts";
 import { DaemonProcess } from "../support/daemon-process.ts";
+import { textOf } from "../support/events.ts";
 import { until } from "../support/until.ts";
 import { Editor, EditorWindow } from "./editor.ts";
 
@@ -119,8 +120,11 @@ describe("the Workbench in an editor tab", function () {
     await composer().fill("Please check the cart.");
     await composer().press("Control+Enter");
     await message("Please check the cart.").waitFor();
-    const { events } = await owner.result("ledger_tail", { group_id: groupId, limit: 10 });
-    assert.ok(events.some(({ data }) => (data as { text?: string }).text === "Please check the cart."));
+    // The Workbench shows it before the daemon has it.
+    await until("the daemon has it", async () => {
+      const { events } = await owner.result("ledger_tail", { group_id: groupId, limit: 10 });
+      return events.some((event) => textOf(event) === "Please check the cart.");
+    });
     await say("Fixed in `src/cart.ts:12`. See [the page](https://example.org/).");
     await message("Fixed in").waitFor();
     await picture("workbench");
@@ -154,6 +158,17 @@ describe("the Workbench in an editor tab", function () {
     await until("the daemon keeps the draft", async () =>
       JSON.stringify(await owner.result("draft_get", { group_id: groupId })).includes("Half a thought"),
     );
+    /** Whether nothing moves from one frame to the next. */
+    const isStill = async () =>
+      tab()
+        .locator("[role=log]")
+        .first()
+        .evaluate(async (log) => {
+          const top = log.scrollTop;
+          for (let frame = 0; frame < 5; frame += 1)
+            await new Promise((resolve) => requestAnimationFrame(resolve));
+          return log.scrollTop === top;
+        });
     const seen = async () =>
       tab()
         .locator("[role=log]")
@@ -165,7 +180,13 @@ describe("the Workbench in an editor tab", function () {
           );
           return row?.textContent?.match(/message \d+|Fixed|Please/)?.[0] ?? "";
         });
-    const before = await seen();
+    // It scrolls smoothly.
+    let before = "";
+    await until("the feed has come to rest", async () => {
+      const last = before;
+      before = await seen();
+      return before !== "" && before === last && (await isStill());
+    });
     await window.command("File: New Untitled Text File");
     await page.locator("iframe.webview.ready").waitFor({ state: "hidden" });
     await say("Said while hidden.");

@@ -1,17 +1,17 @@
 /** What the extension knows and decides without the editor. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdtempSync, readdirSync, rmSync, utimesSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Claims } from "../../extension/daemon/claims.ts";
 import { Instance } from "../../extension/daemon/instance.ts";
 import { DaemonLink } from "../../extension/daemon/link.ts";
-import { findProgram } from "../../extension/daemon/program.ts";
+import { findProgram, launcherText } from "../../extension/daemon/program.ts";
 import { startDaemon, stopDaemon } from "../../extension/daemon/starting.ts";
 import { compareVersions } from "../../extension/daemon/versions.ts";
 import { waitingItems } from "../../extension/daemon/waiting.ts";
-import { problemText, quotation } from "../../extension/editor/quotation.ts";
+import { problemText, quotation, terminalQuotation } from "../../extension/editor/quotation.ts";
 import { plain } from "../../extension/plain.ts";
 import { PRODUCT_VERSION } from "../../shared/version.ts";
 import { DIST, plainEnvironment } from "../support/daemon-process.ts";
@@ -110,6 +110,13 @@ describe("a window's view of the daemon", function () {
       const { command, args } = mcpServers.svc;
       const said = execFileSync(command, [...args.slice(0, -1), "--version"], { env: {}, encoding: "utf8" });
       assert.ok(said.includes(PRODUCT_VERSION), said);
+      const launcher = join(folder, "it's svc");
+      writeFileSync(launcher, launcherText(program, false), { mode: 0o755 });
+      assert.equal(execFileSync(launcher, ["--version"], { env: {}, encoding: "utf8" }), said);
+      assert.match(
+        launcherText({ ...program, command: "C:\\100%\\node.exe" }, true),
+        /^@echo off\r\nset ELECTRON_RUN_AS_NODE=1\r\n"C:\\100%%\\node\.exe" ".*svc\.cjs" %\*\r\n$/,
+      );
     } finally {
       if (other.status !== null) await stopDaemon(other);
       other.close();
@@ -144,6 +151,14 @@ describe("a window's view of the daemon", function () {
       text: "a\n```\nb\n",
     };
     assert.equal(quotation(quoted), "src/a.ts:3-4\n\n````typescript\na\n```\nb\n````\n\n");
+    assert.match(
+      quotation({ ...quoted, version: "before the change" }),
+      /^src\/a\.ts:3-4 \(before the change\)\n/,
+    );
+    assert.equal(
+      terminalQuotation("bash", "$ ls   \r\na ```` b  \n"),
+      "From the terminal bash:\n\n`````\n$ ls\na ```` b\n`````\n\n",
+    );
     assert.equal(problemText({ ...quoted, lastLine: 3 }, "bad"), "src/a.ts:3: bad\n\n");
     assert.throws(() => quotation({ ...quoted, text: "x".repeat(70_000) }), /too long/);
   });

@@ -21,6 +21,9 @@ const {
   toolWord = "TOOL",
   /** Before which it asks for permission, if the prompt has this word, too. */
   waitWord = "WAIT",
+  /** With this word, too, it asks its person which of these. */
+  chooseWord = "CHOOSE",
+  questions = [],
   ignoreTerm = false,
   /**
    * Starts a process of a session of its own, whose parent ends at once: a tool that nothing but
@@ -105,16 +108,17 @@ async function turn(prompt, isQueued = false) {
   if (keeps) appendFileSync(transcript_path, "{}\n");
   if (!silent && !isQueued) await hook("UserPromptSubmit", { prompt, prompt_id });
   if (prompt.includes(toolWord)) {
+    const chooses = prompt.includes(chooseWord);
     const use = {
-      tool_name: "Bash",
+      tool_name: chooses ? "AskUserQuestion" : "Bash",
       tool_use_id: `toolu_${turns}`,
-      tool_input: { command },
+      tool_input: chooses ? { questions } : { command },
       prompt_id,
     };
     await hook("PreToolUse", use);
     if (prompt.includes(waitWord)) {
       note({ asks: Date.now() });
-      await ask({ tool_name: "Bash", tool_input: use.tool_input, prompt_id });
+      await ask({ tool_name: use.tool_name, tool_input: use.tool_input, prompt_id });
       await hook("Notification", { notification_type: "permission_prompt", message: "May I?", prompt_id });
     }
     await until(() => existsSync(`${log}.tool`));

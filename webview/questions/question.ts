@@ -4,8 +4,9 @@
  * was read.
  */
 import { html, nothing } from "lit";
-import { shownCode, shownName, shownText } from "../../shared/foreign-text.ts";
+import { shownName, shownText } from "../../shared/foreign-text.ts";
 import type { Question } from "../../shared/operations/questions.ts";
+import { detailName, detailText } from "../../shared/question-words.ts";
 import { exact } from "../../shared/time-words.ts";
 import { announce } from "../controls/announce.ts";
 import { failure } from "../controls/controls.ts";
@@ -18,16 +19,6 @@ import type { Answer, OpenQuestions } from "./open-questions.ts";
 const SETTLES_MS = 500;
 /** From this many lines on, a text says how long it is, because it is scrolled. */
 const LONG_LINES = 12;
-
-/** What members of a tool's input are called, where their own name isn't the best word. */
-const NAMES: Readonly<Record<string, string>> = {
-  command: "Command",
-  file_path: "File",
-  old_string: "Removes",
-  new_string: "Adds",
-  content: "Content",
-  description: "The agent says",
-};
 
 class QuestionElement extends View {
   static override readonly properties = {
@@ -104,11 +95,11 @@ class QuestionElement extends View {
 
   #detail(name: string, text: string) {
     const lines = text.split("\n").length;
-    const label = Object.hasOwn(NAMES, name) ? NAMES[name] : shownName(name);
+    const label = detailName(name);
     const tone = name === "old_string" ? "removed" : name === "new_string" ? "added" : "";
     return html`<div class="question-detail">
       <span class="question-name">${label}${lines >= LONG_LINES ? `, ${lines} lines` : ""}</span>
-      <pre class="question-text ${tone}" dir="ltr" tabindex="0" aria-label=${label}>${shownCode(text).replaceAll("\r", "\u240d")}</pre>
+      <pre class="question-text ${tone}" dir="ltr" tabindex="0" aria-label=${label}>${detailText(text)}</pre>
     </div>`;
   }
 
