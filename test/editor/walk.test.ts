@@ -174,7 +174,41 @@ describe("the extension in the editor", function () {
     const { events } = await owner.result("ledger_tail", { group_id: await groupId() });
     assert.equal(events.at(-1)?.id, before.at(-1)?.id);
     await picture("draft");
-    await window.command("View: Close All Editors");
+  });
+
+  it("has the command svc in its terminals, and sends what is selected in one", async () => {
+    const out = join(log, "../command");
+    // A terminal that was opened before the command was there doesn't have it.
+    await until("a terminal has the command", async () => {
+      await window.command("Terminal: Create New Terminal");
+      await window.page.locator(".xterm-screen").first().waitFor();
+      await window.page.locator(".terminal-wrapper .xterm").first().click();
+      await window.page.keyboard.type(
+        `(svc --version; svc daemon status --json) > '${out}' 2>&1; echo "ended $?"\n`,
+      );
+      await window.page.locator(".xterm-rows", { hasText: /ended \d/ }).first().waitFor();
+      const said = readFileSync(out, "utf8");
+      if (said.includes(PRODUCT_VERSION)) return true;
+      await closeTerminals();
+      return false;
+    });
+    assert.ok(readFileSync(out, "utf8").includes(editor.home), "it speaks to the same daemon");
+    await window.page.evaluate(() => navigator.clipboard.writeText("the person's own"));
+    await window.command("svc: Send the Terminal's Selection to an Actor");
+    await window.notification("Select what you want to send in a terminal").waitFor();
+    await window.clearNotifications();
+    await window.page.locator(".terminal-wrapper .xterm").first().click();
+    await window.command("Terminal: Select All");
+    await window.command("svc: Send the Terminal's Selection to an Actor");
+    await window.choose("coder");
+    const { text } = await draftWith("ended 0");
+    assert.match(String(text), /From the terminal \w+:\n\n```\n[^]*ended 0[^]*```/);
+    await until(
+      "the clipboard is the person's again",
+      async () => (await window.page.evaluate(() => navigator.clipboard.readText())) === "the person's own",
+    );
+    await picture("terminal-selection");
+    await closeTerminals();
   });
 
   it("says of a selection in a diff which side it is", async () => {
@@ -201,44 +235,9 @@ describe("the extension in the editor", function () {
       await picture(`diff-${side}`);
       await window.page.locator(".tab", { hasText: "in file" }).click();
     }
+    await openCart();
     await window.command("File: Revert File");
     await window.page.locator(".tab.dirty").first().waitFor({ state: "detached" });
-    await window.command("View: Close All Editors");
-  });
-
-  it("has the command svc in its terminals, and sends what is selected in one", async () => {
-    const out = join(log, "../command");
-    // A terminal that was opened before the command was there doesn't have it.
-    await until("a terminal has the command", async () => {
-      await window.command("Terminal: Create New Terminal");
-      await window.page.locator(".xterm-screen").first().waitFor();
-      await window.page.locator(".terminal-wrapper .xterm").first().click();
-      await window.page.keyboard.type(
-        `(svc --version; svc daemon status --json) > '${out}' 2>&1; echo "ended $?"\n`,
-      );
-      await window.page.locator(".xterm-rows", { hasText: "ended 0" }).first().waitFor();
-      const said = readFileSync(out, "utf8");
-      if (said.includes(PRODUCT_VERSION)) return true;
-      await closeTerminals();
-      return false;
-    });
-    assert.ok(readFileSync(out, "utf8").includes(editor.home), "it speaks to the same daemon");
-    await window.page.evaluate(() => navigator.clipboard.writeText("the person's own"));
-    await window.command("svc: Send the Terminal's Selection to an Actor");
-    await window.notification("Select what you want to send in a terminal").waitFor();
-    await window.clearNotifications();
-    await window.page.locator(".terminal-wrapper .xterm").first().click();
-    await window.command("Terminal: Select All");
-    await window.command("svc: Send the Terminal's Selection to an Actor");
-    await window.choose("coder");
-    const { text } = await draftWith("ended 0");
-    assert.match(String(text), /From the terminal \w+:\n\n```\n[^]*ended 0[^]*```/);
-    await until(
-      "the clipboard is the person's again",
-      async () => (await window.page.evaluate(() => navigator.clipboard.readText())) === "the person's own",
-    );
-    await picture("terminal-selection");
-    await closeTerminals();
     await window.command("View: Close All Editors");
   });
 
