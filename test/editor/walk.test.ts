@@ -186,7 +186,10 @@ describe("the extension in the editor", function () {
       await window.page.keyboard.type(
         `(svc --version; svc daemon status --json) > '${out}' 2>&1; echo "ended $?"\n`,
       );
-      await window.page.locator(".xterm-rows", { hasText: /ended \d/ }).first().waitFor();
+      await window.page
+        .locator(".xterm-rows", { hasText: /ended \d/ })
+        .first()
+        .waitFor();
       const said = readFileSync(out, "utf8");
       if (said.includes(PRODUCT_VERSION)) return true;
       await closeTerminals();
@@ -225,10 +228,10 @@ describe("the extension in the editor", function () {
         "src/cart.ts:1-3 (after the change)\n\n```typescript\nlet more = 2;\nexport const total = 1;\n```",
       ],
     ] as const) {
-      await window.page
-        .locator(`.monaco-diff-editor .editor.${side} .view-line`, { hasText: "total" })
-        .click();
-      await window.selectAll();
+      const half = window.page.locator(`.monaco-diff-editor .editor.${side}`);
+      await half.locator(".view-line", { hasText: "total" }).click();
+      await window.page.keyboard.press("Control+A");
+      await half.locator(".selected-text").first().waitFor({ state: "attached" });
       await window.command("svc: Send the Selection to an Actor");
       await window.choose("coder");
       await draftWith(said);
