@@ -1,4 +1,5 @@
 /** From a person's click until the tree of Groups and Actors is complete. */
+import { setTimeout as delay } from "node:timers/promises";
 import type { Browser, Locator, Page } from "playwright-core";
 import type { DaemonClient } from "../../client/client.ts";
 import { launchBrowser } from "../../test/browser/setting.ts";
@@ -37,6 +38,20 @@ async function openWindow(editor: Editor, folder: string): Promise<EditorWindow>
   return window;
 }
 
+/** Throws, with the rows that are there, when a tree isn't complete in time. */
+async function withinPatience(page: Page, took: Promise<number>): Promise<number> {
+  const patience = new AbortController();
+  const late = delay(PATIENCE_MS, null, { signal: patience.signal }).catch(() => null);
+  try {
+    const value = await Promise.race([took, late]);
+    if (value !== null) return value;
+    const rows = await page.locator(".pane .monaco-list-row .label-name").allInnerTexts();
+    throw new Error(`After ${PATIENCE_MS} ms the tree has only ${rows.join(", ")}`);
+  } finally {
+    patience.abort();
+  }
+}
+
 /**
  * Milliseconds in the page, from pressing the button on `target` until every row is drawn. Throws
  * when they never are.
@@ -44,26 +59,20 @@ async function openWindow(editor: Editor, folder: string): Promise<EditorWindow>
 async function timed(page: Page, target: Locator): Promise<number> {
   await target.waitFor();
   const took = page.evaluate(
-    ({ labels, patience }) =>
-      new Promise<number>((resolve, reject) => {
+    (labels) =>
+      new Promise<number>((resolve) => {
         let begin: number | null = null;
-        const drawn = () =>
-          new Set(
-            [...document.querySelectorAll(".pane .monaco-list-row .label-name")].map(
-              ({ textContent }) => textContent,
-            ),
-          );
         addEventListener("mousedown", () => (begin ??= performance.now()), { capture: true });
         new MutationObserver(() => {
-          const rows = drawn();
-          if (begin !== null && labels.every((label) => rows.has(label))) resolve(performance.now() - begin);
+          const rows = document.querySelectorAll(".pane .monaco-list-row .label-name");
+          const drawn = new Set([...rows].map(({ textContent }) => textContent));
+          if (begin !== null && labels.every((label) => drawn.has(label))) resolve(performance.now() - begin);
         }).observe(document.body, { subtree: true, childList: true, characterData: true });
-        setTimeout(() => reject(new Error(`the tree has only ${[...drawn()].join(", ")}`)), patience);
       }),
-    { labels: [FOLDER, ...ACTORS, ...OTHERS], patience: PATIENCE_MS },
+    [FOLDER, ...ACTORS, ...OTHERS],
   );
   await target.click();
-  return took;
+  return withinPatience(page, took);
 }
 
 async function rounds(browser: Browser, count: number) {
