@@ -4,6 +4,20 @@
  */
 import { ID_PATTERNS } from "./id-patterns.ts";
 import { LIMITS } from "./limits.ts";
+import type { MessageMode } from "./model.ts";
+
+/** Which messages a search shows. */
+export interface MessageFilter {
+  /** Who wrote or got them: an Actor's id, or `user`. */
+  actor: string | null;
+  mode: MessageMode | null;
+  /** Only those that await a reply. */
+  open: boolean;
+  /** Only those with files. */
+  files: boolean;
+}
+
+export const NO_FILTER: Readonly<MessageFilter> = { actor: null, mode: null, open: false, files: false };
 
 export interface Address {
   groupId: string | null;
@@ -18,6 +32,8 @@ export interface Address {
   slot: number | null;
   /** An earlier version of that slot: the event that published it. */
   versionId: string | null;
+  /** Of the search. */
+  filter: MessageFilter;
 }
 
 export const NOWHERE: Readonly<Address> = {
@@ -28,9 +44,11 @@ export const NOWHERE: Readonly<Address> = {
   search: null,
   slot: null,
   versionId: null,
+  filter: NO_FILTER,
 };
 
 const SLOT = new RegExp(`^[1-${LIMITS.presentation.slots}]$`);
+const MODES = ["send", "request_reply", "mail"] as const;
 
 const INVITED = "connect_invite";
 /** A UUID as the account service writes it. */
@@ -71,19 +89,36 @@ export function readAddress(query: string): Address {
     search: members.get("search")?.slice(0, LIMITS.addressSearchCharacters) ?? null,
     slot: slot === null ? null : Number(slot),
     versionId: slot === null ? null : matching(members.get("version"), ID_PATTERNS.event),
+    filter: members.has("search") ? readFilter(members) : NO_FILTER,
+  };
+}
+
+function readFilter(members: URLSearchParams): MessageFilter {
+  return {
+    actor: matching(members.get("actor"), ID_PATTERNS.actor),
+    mode: MODES.find((mode) => mode === members.get("mode")) ?? null,
+    open: members.get("open") === "1",
+    files: members.get("files") === "1",
   };
 }
 
 /** The query of an address, with its question mark; empty for nowhere. */
 export function addressQuery(address: Address): string {
-  const { groupId, eventId, threadId, actorId, search, slot, versionId } = address;
+  const { groupId, eventId, threadId, actorId, search, slot, versionId, filter } = address;
   if (groupId === null) return "";
   const members = new URLSearchParams({ group: groupId });
   if (eventId !== null) members.set("message", eventId);
   if (threadId !== null) members.set("thread", threadId);
   if (actorId !== null) members.set("terminal", actorId);
-  if (search !== null) members.set("search", search.slice(0, LIMITS.addressSearchCharacters));
   if (slot !== null) members.set("presentation", String(slot));
   if (slot !== null && versionId !== null) members.set("version", versionId);
+  if (search !== null) {
+    members.set("search", search.slice(0, LIMITS.addressSearchCharacters));
+    const { actor, mode, open, files } = filter;
+    if (actor !== null) members.set("actor", actor);
+    if (mode !== null) members.set("mode", mode);
+    if (open) members.set("open", "1");
+    if (files) members.set("files", "1");
+  }
   return `?${members}`;
 }

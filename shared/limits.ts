@@ -107,6 +107,8 @@ export const LIMITS = {
     gatherMicroseconds: 100,
     pendingBytes: 64 * MiB,
     searchScanBytes: 256 * MiB,
+    /** The same for a search without words. */
+    filterScanBytes: 32 * MiB,
     /** Up to this many bytes of a segment are searched line by line. Larger parts get a filter. */
     searchFilterBytes: 1 * MiB,
   },

@@ -1,6 +1,7 @@
 /** Reads and maintains a Group's ledger. */
 import { followLedger } from "../../client/events.ts";
 import type { LedgerEvent } from "../../shared/events.ts";
+import type { MessageMode } from "../../shared/model.ts";
 import type { MessageStatus } from "../../shared/operations/messages.ts";
 import type { CommandContext } from "../context.ts";
 import { oneLine } from "../output.ts";
@@ -63,11 +64,17 @@ export async function tail(context: CommandContext): Promise<number> {
 export async function search(context: CommandContext): Promise<number> {
   const { out } = context;
   const limit = context.number("limit");
+  const { actor } = context.given("actor");
+  const mode = context.text("mode")?.replace("-", "_") as MessageMode | undefined;
   const groupId = await context.group();
   const input = {
     group_id: groupId,
     query: context.arg(0),
     ...(await context.givenEvent(groupId, "before", "before")),
+    ...(actor === undefined ? {} : { actor: actor === "user" ? actor : await context.actor(groupId, actor) }),
+    ...(mode === undefined ? {} : { message_mode: mode }),
+    files: context.has("files"),
+    open: context.has("open"),
     ...(limit === undefined ? {} : { limit }),
   };
   return context.print("ledger_search", input, ({ events, continue_before: continueBefore }) => {

@@ -214,9 +214,22 @@ export const messageCommands: readonly Command[] = [
   },
   {
     words: "search",
-    args: "<query>",
+    args: "[query]",
     operations: ["ledger_search"],
-    options: [GROUP, LIMIT, { name: "before", value: "EVENT", text: "Only events before this one" }],
+    options: [
+      GROUP,
+      LIMIT,
+      { name: "before", value: "EVENT", text: "Only events before this one" },
+      { name: "actor", value: "NAME", text: "Only messages from or to this Actor" },
+      {
+        name: "mode",
+        value: "MODE",
+        choices: ["send", "request-reply", "mail"],
+        text: "Only messages of this mode",
+      },
+      { name: "files", text: "Only messages with files" },
+      { name: "open", text: "Only requests that await a reply" },
+    ],
     run: async (context) => (await ledger()).search(context),
   },
   {

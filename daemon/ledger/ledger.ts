@@ -12,7 +12,7 @@ import { encodeLine } from "./format/line-encoding.ts";
 import type { History } from "./history.ts";
 import { writeIndex } from "./index/index-file.ts";
 import { writeTables } from "./index/tables-file.ts";
-import { readPage, readWindow } from "./pages.ts";
+import { firstSince, readPage, readWindow } from "./pages.ts";
 import { Filters } from "./search/filters.ts";
 import { search } from "./search/search.ts";
 import { writeCheckpoint } from "./store/checkpoint.ts";
@@ -274,7 +274,18 @@ export class Ledger {
    * for an unknown `before`.
    */
   search(request: SearchRequest): Promise<SearchPage> {
-    return search(this.#history, this.#filters, request, this.#limits.searchScanBytes, this.#clock);
+    const { searchScanBytes, filterScanBytes } = this.#limits;
+    // Without words, every event has to be parsed.
+    const bytes = request.query === "" ? filterScanBytes : searchScanBytes;
+    return search(this.#history, this.#filters, request, bytes, this.#clock);
+  }
+
+  /**
+   * The first event of `kinds` at or after `instant`, in milliseconds since 1970; undefined if
+   * there is none. Where the clock was set back, one of those that are.
+   */
+  firstSince(instant: number, kinds?: ReadonlySet<string>): string | undefined {
+    return firstSince(this.#history, instant, kinds);
   }
 
   /**

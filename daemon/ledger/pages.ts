@@ -44,3 +44,15 @@ export function readWindow(history: History, request: WindowRequest): Window {
   const ordinals = [...older.slice(0, before).reverse(), middle, ...newer.slice(0, after)];
   return { events: history.readMany(ordinals), older: older.length > before, newer: newer.length > after };
 }
+
+export function firstSince(history: History, instant: number, kinds: Kinds): string | undefined {
+  let low = 0;
+  let high = history.count;
+  while (low < high) {
+    const middle = (low + high) >>> 1;
+    if (Date.parse(history.read(middle).ts) < instant) low = middle + 1;
+    else high = middle;
+  }
+  const [first] = walk(history, low, 1, 1, kinds);
+  return first === undefined ? undefined : history.index.id(first);
+}

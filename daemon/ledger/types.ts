@@ -110,10 +110,15 @@ export interface Page {
 }
 
 export interface SearchRequest {
+  /** Empty finds every event with a text. */
   query: string;
   before?: string | undefined;
   limit: number;
   kinds?: ReadonlySet<string> | undefined;
+  /** Leaves out what it returns false for. */
+  accepts?: ((event: LedgerEvent) => boolean) | undefined;
+  /** Only these, in any order. */
+  among?: readonly Ordinal[] | undefined;
 }
 
 /**

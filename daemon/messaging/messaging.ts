@@ -175,6 +175,7 @@ export class Messaging implements Chats {
       ledger_find: (input, context) => this.#reads.find(input, context),
       ledger_thread: (input) => this.#reads.thread(input),
       ledger_search: (input) => this.#reads.search(input),
+      ledger_since: (input) => this.#reads.since(input),
       ledger_statuses: (input, context) => this.#reads.statuses(input, context),
       ledger_compact: (input) => this.#reads.compact(input),
       ledger_verify: (input) => this.#reads.verify(input),

@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { LedgerEventSchema } from "../events.ts";
 import { LIMITS } from "../limits.ts";
-import { EventId, GroupId, Limit } from "../model.ts";
+import { ActorId, EventId, GroupId, Limit, MessageMode } from "../model.ts";
 import { operation } from "./contract.ts";
 import { MessageStatus } from "./messages.ts";
 
@@ -70,10 +70,16 @@ export const ledgerOperations = [
     name: "ledger_search",
     title: "Search messages",
     summary:
-      "Finds messages that contain the words. The first page has the newest matches. Each page is oldest first.",
+      "Finds messages that contain the words, or pass the filters, or both. The first page has the newest matches. Each page is oldest first. In a large Group a page may be short or empty: continue_before says where to continue.",
     input: z.strictObject({
       group_id: GroupId,
-      query: z.string().trim().min(1).max(512),
+      query: z.string().trim().max(512).default(""),
+      /** Who wrote it or is among its recipients: an Actor or `user`. */
+      actor: ActorId.optional(),
+      message_mode: MessageMode.optional(),
+      files: z.boolean().default(false),
+      /** Still awaits a reply. */
+      open: z.boolean().default(false),
       before: EventId.optional(),
       limit: Limit.default(LIMITS.page.default),
       kinds: Kinds,
@@ -81,6 +87,17 @@ export const ledgerOperations = [
     }),
     output: Page.extend({ continue_before: EventId.nullable() }),
     callers: readers,
+    lock: "none",
+    effect: "read",
+    idempotent: true,
+  }),
+  operation({
+    name: "ledger_since",
+    title: "Find the first event since a time",
+    summary: "Says which event is the first at or after a time, or none.",
+    input: z.strictObject({ group_id: GroupId, ts: z.iso.datetime(), kinds: Kinds }),
+    output: z.strictObject({ event_id: EventId.nullable() }),
+    callers: ["user", "member"],
     lock: "none",
     effect: "read",
     idempotent: true,

@@ -218,6 +218,60 @@ describe("Workbench: finding", () => {
     await thread.waitFor({ state: "detached" });
   });
 
+  it("filters messages, with words or without, at an address of its own, and goes to a date", async () => {
+    const { groupId, actors } = await setting.group("sieve", ["lead", "coder"]);
+    const group_id = groupId;
+    const send = (text: string, more: object) => setting.owner.result("send", { group_id, text, ...more });
+    await send("alpha for lead", { to: ["lead"], message_mode: "request_reply" });
+    await send("beta for coder", { to: ["coder"], message_mode: "mail" });
+    await actors["coder"]!.result("send", { group_id, text: "gamma from coder", to: ["user"] });
+    const { page } = await setting.window();
+    await openGroup(page, "sieve");
+    await page.locator("svc-message", { hasText: "gamma" }).waitFor();
+    await page.keyboard.press("Escape");
+    await page.locator('svc-group-header [aria-label^="Search"]').click();
+    const finds = (...texts: string[]) =>
+      until(`${texts.join()} and no other`, async () => {
+        const hits = await page.locator(".hit-text").allInnerTexts();
+        return hits.join() === texts.join();
+      });
+    const says = (words: string) =>
+      page.locator(".search-results [role=status]", { hasText: words }).waitFor();
+    const actor = page.locator('[aria-label="From or to"]');
+    await actor.selectOption({ label: "coder" });
+    await finds("gamma from coder", "beta for coder");
+    await says("2 found");
+    assert.deepEqual(await violations(page), []);
+    await page.locator('[aria-label="Mode"]').selectOption({ label: "Mail" });
+    await finds("beta for coder");
+    await page.locator(".search-field").fill("gamma");
+    await says("Nothing found for “gamma” with these filters.");
+    await page.locator(".search-field").fill("beta");
+    await finds("beta for coder");
+    await page.reload();
+    await finds("beta for coder");
+    assert.equal(await actor.inputValue(), "coder");
+    await page.locator('[aria-label="Mode"]').selectOption({ label: "Any mode" });
+    await actor.selectOption({ label: "From or to anyone" });
+    await page.locator(".search-field").fill("");
+    await page.locator(".toggle", { hasText: "Awaiting reply" }).click();
+    await finds("alpha for lead");
+    await page.goBack();
+    await page.locator("svc-search").waitFor({ state: "detached" });
+    await page.goForward();
+    await finds("alpha for lead");
+    await page.keyboard.press("Escape");
+    await page.locator("svc-search").waitFor({ state: "detached" });
+    await page.locator('svc-group-header [aria-label^="Search"]').click();
+    const date = page.locator(".date-field");
+    await date.fill("2020-02-29");
+    const first = page.locator("svc-feed svc-message", { hasText: "alpha for lead" });
+    await until("the first message has the focus", () =>
+      first.evaluate((element) => element === document.activeElement),
+    );
+    await page.locator("svc-search").waitFor({ state: "detached" });
+  });
+
   it("hides what happens to the Group and its Actors, in later windows too", async () => {
     const { page } = await setting.window();
     await openGroup(page, "alpha");

@@ -20,6 +20,7 @@ describe("help of the command line", () => {
         "draft_put",
         "bootstrap",
         "ledger_thread",
+        "ledger_since",
         "ledger_find",
         "connect_send_files",
         "connect_group_status",

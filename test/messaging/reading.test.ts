@@ -1,4 +1,6 @@
 import assert from "node:assert/strict";
+import { resolve } from "node:path";
+import type { ResultOf } from "../../shared/operations/registry.ts";
 import { textOf } from "../support/events.ts";
 import { refusal, TestHome } from "./setting.ts";
 
@@ -77,6 +79,70 @@ describe("The person's reading", () => {
     const { events: newest } = await home.call("ledger_tail", { group_id: group, limit: 1 });
     assert.deepEqual(await mark("feed_unread", newest[0]!.id), nothing);
     await assert.rejects(mark("feed_unread", "0".repeat(32)), refusal("event_not_found"));
+  });
+
+  it("finds messages by who wrote or got them, mode, files and open requests, with words or without", async () => {
+    const lead = home.actor(group, "lead");
+    const paths = [resolve("package.json")];
+    await home.send(group, "zebra one", { to: ["lead"], message_mode: "request_reply" });
+    await home.send(group, "zebra two", { to: ["lead"], message_mode: "mail", paths });
+    const asked = await home.send(
+      group,
+      "zebra three",
+      { to: ["user"], message_mode: "request_reply" },
+      lead,
+    );
+    await home.send(group, "lion", { to: ["lead"], paths });
+    const found = async (filter: object, limit = 50) => {
+      const texts: string[] = [];
+      let before: string | null = null;
+      do {
+        const page: ResultOf<"ledger_search"> = await home.call("ledger_search", {
+          group_id: group,
+          limit,
+          ...filter,
+          ...(before === null ? {} : { before }),
+        });
+        assert.ok(page.events.length <= limit);
+        texts.unshift(...page.events.map((event) => textOf(event) ?? ""));
+        before = page.continue_before;
+      } while (before !== null);
+      return texts;
+    };
+    for (const limit of [1, 50]) {
+      assert.deepEqual(await found({ files: true }, limit), ["zebra two", "lion"]);
+      assert.deepEqual(await found({ open: true }, limit), ["zebra one", "zebra three"]);
+      assert.deepEqual(await found({ message_mode: "mail" }, limit), ["zebra two"]);
+      assert.deepEqual(await found({ actor: "user", query: "ZEBRA" }, limit), [
+        "zebra one",
+        "zebra two",
+        "zebra three",
+      ]);
+      assert.deepEqual(await found({ query: "zebra", files: true }, limit), ["zebra two"]);
+      assert.deepEqual(await found({ query: "zebra", open: true, message_mode: "mail" }, limit), []);
+    }
+    assert.deepEqual(await found({ actor: "nobody" }), []);
+    await home.call("reply", { group_id: group, event_id: asked.event.id, text: "yes" });
+    assert.deepEqual(await found({ open: true }), ["zebra one"]);
+    await assert.rejects(found({}), refusal("invalid_args"));
+  });
+
+  it("finds the first message since a time", async () => {
+    const at: string[] = [];
+    const ids: string[] = [];
+    for (let number = 0; number < 5; number += 1) {
+      const { event } = await home.send(group, String(number), { to: ["lead"] });
+      at.push(event.ts);
+      ids.push(event.id);
+      home.clock.advance(86_400_000);
+    }
+    const since = async (ts: string) =>
+      (await home.call("ledger_since", { group_id: group, ts, kinds: ["chat.message"] })).event_id;
+    assert.deepEqual(await Promise.all(at.map(since)), ids);
+    const later = (ts: string, by: number) => new Date(Date.parse(ts) + by).toISOString();
+    assert.equal(await since(later(at[2]!, 1)), ids[3]);
+    assert.equal(await since("1970-01-01T00:00:00.000Z"), ids[0]);
+    assert.equal(await since(later(at[4]!, 1)), null);
   });
 
   it("shows a conversation of replies from any of its messages, and nothing else", async () => {

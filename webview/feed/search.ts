@@ -1,6 +1,10 @@
-/** `<svc-search>`: messages of the Group that contain the words, newest first, in pages. */
+/**
+ * `<svc-search>`: messages of the Group that contain the words and pass the filters, newest first,
+ * in pages.
+ */
 import { html, nothing, type PropertyValues } from "lit";
 import { createRef, ref } from "lit/directives/ref.js";
+import { type MessageFilter, NO_FILTER } from "../../shared/address.ts";
 import type { MessageEvent as Message } from "../../shared/events.ts";
 import { shownText } from "../../shared/foreign-text.ts";
 import { addressOf, partiesOf } from "../../shared/message-parties.ts";
@@ -12,6 +16,7 @@ import { View } from "../controls/view.ts";
 import type { Host } from "../hosts/host.ts";
 import type { Conversation } from "./conversation.ts";
 import { excerpt } from "./excerpt.ts";
+import { searchFilters } from "./search-filters.ts";
 
 const AFTER_MS = 200;
 const PAGE = 30;
@@ -21,7 +26,9 @@ class SearchElement extends View {
     conversation: { attribute: false },
     host: { attribute: false },
     given: {},
+    givenFilter: { attribute: false },
     query: { state: true },
+    filter: { state: true },
     found: { state: true },
     more: { state: true },
     busy: { state: true },
@@ -31,7 +38,9 @@ class SearchElement extends View {
   declare host: Host;
   /** What to search for, as the address says. */
   declare given: string;
+  declare givenFilter: MessageFilter;
   declare query: string;
+  declare filter: MessageFilter;
   declare found: readonly Message[] | null;
   /** Where the next page begins; null at the end. */
   declare more: string | null;
@@ -44,7 +53,9 @@ class SearchElement extends View {
   constructor() {
     super();
     this.given = "";
+    this.givenFilter = NO_FILTER;
     this.query = "";
+    this.filter = NO_FILTER;
     this.found = null;
     this.more = null;
     this.busy = false;
@@ -53,8 +64,12 @@ class SearchElement extends View {
   }
 
   protected override willUpdate(changed: PropertyValues<this>): void {
-    if (!changed.has("given") || this.given === this.query.trim()) return;
+    const isNew =
+      (changed.has("given") && this.given !== this.query.trim()) ||
+      (changed.has("givenFilter") && !isSame(this.givenFilter, this.filter));
+    if (!isNew) return;
     this.query = this.given;
+    this.filter = this.givenFilter;
     void this.#search(false);
   }
 
@@ -82,9 +97,18 @@ class SearchElement extends View {
           @input=${this.#onInput}
           @keydown=${this.#onKey}
         />
-        ${iconButton({ icon: "link", label: "Copy a link to this search", onClick: () => this.tell("copy-link", { search: this.query.trim() }) })}
+        ${iconButton({ icon: "link", label: "Copy a link to this search", onClick: () => this.tell("copy-link", this.#sought) })}
         ${iconButton({ icon: "close", label: "Close the search", keys: "Esc", onClick: () => this.tell("close-search") })}
       </div>
+      ${searchFilters({
+        filter: this.filter,
+        actors: this.conversation.group.actors,
+        onFilter: (filter) => {
+          this.filter = filter;
+          this.#sayAndSearch();
+        },
+        onDate: (day) => void this.#goTo(day),
+      })}
       <div class="search-results" aria-busy=${this.busy}>
         ${failure(this.problem)} ${this.#results()}
       </div>
@@ -94,16 +118,48 @@ class SearchElement extends View {
   #results() {
     const { found } = this;
     if (found === null)
-      return this.busy
-        ? skeleton(4, "feed")
-        : html`<p class="hint pad">Finds messages that contain all of the words.</p>`;
-    if (found.length === 0)
-      return html`<p class="hint pad" role="status">Nothing found for “${this.query.trim()}”.</p>`;
-    return html`<p class="only-heard" role="status">${found.length} found</p>
+      return this.busy ? skeleton(4, "feed") : html`<p class="hint pad">Type words, or choose filters.</p>`;
+    if (found.length === 0) return html`<p class="hint pad" role="status">${this.#nothing()}</p>`;
+    return html`<p class="hint pad found-count" role="status">${this.more === null ? found.length : `${found.length}+`} found</p>
       <ul class="hits">
         ${found.map((event) => html`<li>${this.#hit(event)}</li>`)}
       </ul>
       ${this.more === null ? nothing : button({ label: this.busy ? "Searching…" : "Older", disabled: this.busy, onClick: () => void this.#search(true) })}`;
+  }
+
+  #nothing(): string {
+    const query = this.query.trim();
+    const words = query === "" ? "" : ` for “${query}”`;
+    return isSame(this.filter, NO_FILTER)
+      ? `Nothing found${words}.`
+      : `Nothing found${words} with these filters.`;
+  }
+
+  get #sought(): { search: string; filter: MessageFilter } {
+    return { search: this.query.trim(), filter: this.filter };
+  }
+
+  #sayAndSearch(): void {
+    this.tell("searched", this.#sought);
+    void this.#search(false);
+  }
+
+  /** Goes to the first message of that day, or of the next day that has one. */
+  async #goTo(day: Date): Promise<void> {
+    const { conversation } = this;
+    this.problem = null;
+    try {
+      const { event_id: eventId } = await this.host.call("ledger_since", {
+        group_id: conversation.groupId,
+        ts: day.toISOString(),
+        kinds: ["chat.message"],
+      });
+      if (!this.isConnected || this.conversation !== conversation) return;
+      if (eventId === null) this.problem = "There is no message on that day or later.";
+      else this.tell("found", eventId);
+    } catch (error) {
+      this.problem = error instanceof Error ? error.message : String(error);
+    }
   }
 
   #hit(event: Message) {
@@ -120,10 +176,7 @@ class SearchElement extends View {
   readonly #onInput = (event: Event): void => {
     this.query = (event.target as HTMLInputElement).value;
     if (this.#timer !== null) clearTimeout(this.#timer);
-    this.#timer = setTimeout(() => {
-      this.tell("searched", this.query.trim());
-      void this.#search(false);
-    }, AFTER_MS);
+    this.#timer = setTimeout(() => this.#sayAndSearch(), AFTER_MS);
   };
 
   readonly #onKey = (event: KeyboardEvent): void => {
@@ -135,36 +188,54 @@ class SearchElement extends View {
   async #search(older: boolean): Promise<void> {
     this.#asking?.abort();
     const query = this.query.trim();
-    if (query === "") {
+    if (query === "" && isSame(this.filter, NO_FILTER)) {
       this.found = null;
       this.more = null;
+      this.busy = false;
       return;
     }
     const asking = new AbortController();
     this.#asking = asking;
     this.busy = true;
     this.problem = null;
+    const { actor, mode, open, files } = this.filter;
+    const asked = {
+      group_id: this.conversation.groupId,
+      query,
+      limit: PAGE,
+      kinds: ["chat.message"],
+      ...(actor === null ? {} : { actor }),
+      ...(mode === null ? {} : { message_mode: mode }),
+      open,
+      files,
+    };
+    let before = older ? this.more : null;
     try {
-      const page = await this.host.call(
-        "ledger_search",
-        {
-          group_id: this.conversation.groupId,
-          query,
-          limit: PAGE,
-          kinds: ["chat.message"],
-          ...(older && this.more !== null ? { before: this.more } : {}),
-        },
-        { signal: asking.signal },
-      );
-      const events = page.events.toReversed().filter((event) => event.kind === "chat.message");
-      this.found = older ? [...(this.found ?? []), ...events] : events;
-      this.more = page.continue_before ?? (page.has_more ? (page.events[0]?.id ?? null) : null);
+      // One call looks at a bounded part of a large Group, and may find nothing in it.
+      for (;;) {
+        const { events, continue_before: next } = await this.host.call(
+          "ledger_search",
+          { ...asked, ...(before === null ? {} : { before }) },
+          { signal: asking.signal },
+        );
+        before = next;
+        if (asking.signal.aborted) return;
+        if (events.length === 0 && before !== null) continue;
+        const messages = events.toReversed().filter((event) => event.kind === "chat.message");
+        this.found = older ? [...(this.found ?? []), ...messages] : messages;
+        this.more = before;
+        return;
+      }
     } catch (error) {
       if (!asking.signal.aborted) this.problem = error instanceof Error ? error.message : String(error);
     } finally {
       if (this.#asking === asking) this.busy = false;
     }
   }
+}
+
+function isSame(a: MessageFilter, b: MessageFilter): boolean {
+  return a.actor === b.actor && a.mode === b.mode && a.open === b.open && a.files === b.files;
 }
 
 customElements.define("svc-search", SearchElement);

@@ -15,6 +15,9 @@ import { type Filters, linesOf } from "./filters.ts";
 import { querySlots } from "./grams.ts";
 import { AsciiFinder, folded, holds } from "./text-match.ts";
 
+/** Of given events, this many are read by one call. */
+const AMONG_AT_ONCE = 1000;
+
 /**
  * One call reads at most `scanBytes` and says where to continue. It never occupies the event loop
  * for more than a few milliseconds.
@@ -27,6 +30,7 @@ export async function search(
   clock: Clock,
 ): Promise<SearchPage> {
   const scan = new Scan(history, request);
+  if (request.among !== undefined) return searchAmong(history, scan, request, request.among, clock);
   const slots = querySlots(scan.query);
   const pace = new Pace(clock);
   let next = request.before === undefined ? history.count - 1 : history.knownOrdinal(request.before) - 1;
@@ -45,6 +49,29 @@ export async function search(
     }
   }
   return scan.page(next);
+}
+
+/** Reads only the given events, newest first, and at most a bounded number of them. */
+async function searchAmong(
+  history: History,
+  scan: Scan,
+  { before }: SearchRequest,
+  among: readonly Ordinal[],
+  clock: Clock,
+): Promise<SearchPage> {
+  const pace = new Pace(clock);
+  const end = before === undefined ? history.count : history.knownOrdinal(before);
+  const newestFirst = among.filter((ordinal) => ordinal < end).sort((a, b) => b - a);
+  let looked = 0;
+  for (const ordinal of newestFirst) {
+    if (scan.isFull || looked === AMONG_AT_ONCE) break;
+    scan.take(history.read(ordinal));
+    looked += 1;
+    if (!pace.isOver) continue;
+    await pace.pause();
+    history.checkOpen();
+  }
+  return scan.page(looked < newestFirst.length ? newestFirst[looked]! : -1);
 }
 
 /** The block itself or the nearest one before it that may match, -1 for none. */
@@ -115,7 +142,12 @@ class Scan {
     const line = bytes.toString("utf8", from, history.endOf(segment, ordinal) - start);
     if (!mayHold(line, this.#escaped)) return;
     const event = decodeLine(line);
-    if (event !== null && holds(event, this.query)) this.#found.push(event);
+    if (event !== null) this.take(event);
+  }
+
+  /** Takes the event if it matches, whatever its kind. */
+  take(event: LedgerEvent): void {
+    if (holds(event, this.query) && this.#request.accepts?.(event) !== false) this.#found.push(event);
   }
 
   /** `next` is the newest event that wasn't looked at. */

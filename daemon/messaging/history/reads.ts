@@ -6,6 +6,7 @@ import type { CallContext } from "../../../shared/operations/caller.ts";
 import type { InputOf, ResultOf } from "../../../shared/operations/registry.ts";
 import { type Chats, type GroupChat, mayKnow } from "../group-chat.ts";
 import { MessageStatuses } from "../messages/statuses.ts";
+import { filterOf } from "./message-filter.ts";
 
 export class Reads {
   readonly #chats: Chats;
@@ -77,12 +78,18 @@ export class Reads {
   async search(input: InputOf<"ledger_search">): Promise<ResultOf<"ledger_search">> {
     const chat = this.#chats.get(input.group_id);
     const { query, before, limit } = input;
-    const page = await chat.ledger.search({ query, before, limit, kinds: kindsOf(input.kinds) });
+    const kinds = kindsOf(input.kinds);
+    const page = await chat.ledger.search({ query, before, limit, kinds, ...filterOf(input, chat) });
     return {
       events: annotated(chat, page.events, input.with_obligation_status),
       has_more: page.more,
       continue_before: page.before,
     };
+  }
+
+  since(input: InputOf<"ledger_since">): ResultOf<"ledger_since"> {
+    const { ledger } = this.#chats.get(input.group_id);
+    return { event_id: ledger.firstSince(Date.parse(input.ts), kindsOf(input.kinds)) ?? null };
   }
 
   /** For an Actor, only what it may know. */

@@ -8,6 +8,7 @@ import "../../feed/search.ts";
 import "../../feed/thread.ts";
 import "../../groups/group-header.ts";
 import "../../questions/question.ts";
+import type { MessageFilter } from "../../../shared/address.ts";
 import type { ComposerElement } from "../../composer/composer.ts";
 import { failure } from "../../controls/controls.ts";
 import type { Conversation } from "../../feed/conversation.ts";
@@ -23,6 +24,7 @@ interface ConversationColumn {
   problem: string | null;
   /** What the open search looks for; null if it isn't open. */
   search: string | null;
+  filter: MessageFilter;
   /** A message of the thread that is shown. */
   thread: string | null;
   /** Files are held over the page. */
@@ -61,9 +63,14 @@ export function conversationColumn(column: ConversationColumn): TemplateResult {
 }
 
 /** The search or the thread, over the feed. */
-function over({ conversation, host, search, thread }: ConversationColumn) {
+function over({ conversation, host, search, filter, thread }: ConversationColumn) {
   if (search !== null)
-    return html`<svc-search .conversation=${conversation} .host=${host} .given=${search}></svc-search>`;
+    return html`<svc-search
+      .conversation=${conversation}
+      .host=${host}
+      .given=${search}
+      .givenFilter=${filter}
+    ></svc-search>`;
   if (thread === null) return nothing;
   return html`<svc-thread .conversation=${conversation} .host=${host} .eventId=${thread}></svc-thread>`;
 }

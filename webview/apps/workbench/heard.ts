@@ -1,5 +1,5 @@
 /** What the Workbench hears from the elements and dialogs below it. */
-import type { Address } from "../../../shared/address.ts";
+import type { Address, MessageFilter } from "../../../shared/address.ts";
 import type { ActorOperation } from "../../actors/actors-panel.ts";
 import type { MessageAction } from "../../feed/message.ts";
 import type { GroupOrder } from "../../groups/group-list.ts";
@@ -22,7 +22,7 @@ interface Heard {
   "add-text": string;
   sent: undefined;
   found: string;
-  searched: string;
+  searched: { search: string; filter: MessageFilter };
   "copy-link": Partial<Address>;
   "close-terminal": string;
   moved: undefined;

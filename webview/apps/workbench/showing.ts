@@ -2,7 +2,7 @@
  * What the Workbench shows: the open Group, a search, a thread, and what failed. The address always
  * names it.
  */
-import { type Address, NOWHERE } from "../../../shared/address.ts";
+import { type Address, type MessageFilter, NOWHERE } from "../../../shared/address.ts";
 import type { DraftMarks } from "../../composer/draft-marks.ts";
 import { copy } from "../../controls/copy.ts";
 import { Store } from "../../controls/store.ts";
@@ -31,6 +31,8 @@ export class Showing extends Store {
   #searching = false;
   #thread: string | null = null;
   #problem: string | null = null;
+  /** Ways to a message that haven't ended. */
+  #jumps = 0;
   /** A Group that was just created. The list may not have it yet. */
   #expected: string | null = null;
   /** The Group that an address has named. */
@@ -59,6 +61,10 @@ export class Showing extends Store {
   /** What the open search looks for; null if none is open. */
   get search(): string | null {
     return this.#searching ? (this.#navigation.address.search ?? "") : null;
+  }
+
+  get filter(): MessageFilter {
+    return this.#navigation.address.filter;
   }
 
   /** A message of the thread that is shown. */
@@ -126,7 +132,8 @@ export class Showing extends Store {
   /** The feed was moved; `shows` tells whether a message is still in sight. */
   moved(shows: (eventId: string) => boolean): void {
     const { eventId } = this.#navigation.address;
-    if (eventId !== null && !shows(eventId)) this.settle({});
+    // What is still being gone to isn't in sight yet.
+    if (this.#jumps === 0 && eventId !== null && !shows(eventId)) this.settle({});
   }
 
   /** The terminal of an Actor was closed. */
@@ -229,7 +236,8 @@ export class Showing extends Store {
   async #jump(conversation: Conversation, eventId: string): Promise<void> {
     const { layout } = this.#parts;
     if (layout.breadth === "narrow") layout.show("feed");
-    const found = await this.#parts.jump(eventId);
+    this.#jumps += 1;
+    const found = await this.#parts.jump(eventId).finally(() => (this.#jumps -= 1));
     if (!found && this.#conversation === conversation) this.fail("This Group has no such message.");
   }
 }

@@ -231,7 +231,7 @@ class WorkbenchElement extends View {
     on("close-search", () => this.#endSearch());
     on("close-thread", () => this.#endThread());
     on("found", (eventId) => this.#showing.go({ eventId }));
-    on("searched", (search) => this.#showing.settle({ search }));
+    on("searched", (sought) => this.#showing.settle(sought));
     on("copy-link", (to) => void this.#showing.copyLink(to));
     on("moved", () => this.#showing.moved((eventId) => this.#feed.value?.shows(eventId) !== false));
     on("open-terminal", (actorId) => this.#showing.go({ actorId }));
@@ -330,6 +330,7 @@ class WorkbenchElement extends View {
       administrator: this.#administrator,
       problem: this.#showing.problem,
       search: this.#showing.search,
+      filter: this.#showing.filter,
       thread: this.#showing.thread,
       dragging: this.dragging,
       feed: this.#feed,
