@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import { writeFileSync } from "node:fs";
 import type { Question } from "../../shared/operations/questions.ts";
+import { run } from "../cli/svc.ts";
 import { until } from "../support/until.ts";
 import { PATIENCE, Setting } from "./setting.ts";
 import { TerminalClient } from "./terminal-client.ts";
@@ -61,6 +62,40 @@ describe("what a process in a terminal asks", function () {
     assert.deepEqual([event?.by, event?.data.decision, event?.data.actor_id], ["user", "allow", "coder"]);
   });
 
+  it("is shown and refused once on the command line, by the beginning of its id", async () => {
+    const question = await asked();
+    const svc = (...args: string[]) =>
+      run(["actor", "answer", "coder", "-g", setting.group_id, ...args], { home: setting.home });
+    const shown = await svc();
+    assert.equal(shown.code, 0, shown.err);
+    const id = question.question_id.slice(0, 8);
+    for (const part of ["coder asks to use Bash once", "    true", id])
+      assert.ok(shown.out.includes(part), shown.out);
+    const [unnamed, both, unknown] = await Promise.all([
+      svc("--allow"),
+      svc("--allow", "--deny", "--question", id),
+      svc("--allow", "--question", "0000-0000"),
+    ]);
+    assert.match(unnamed.err, /Name the question that you have seen with --question/);
+    assert.match(both.err, /Choose one of --allow, --deny and --terminal/);
+    assert.match(unknown.err, /has no open question with that id/);
+    assert.deepEqual([unnamed.code === 0, both.code === 0, unknown.code], [false, false, 1]);
+    assert.notEqual(await open(), undefined);
+    const refused = await svc("--deny", "--message", "Use make clean.", "--question", id);
+    assert.equal(refused.code, 0, refused.err);
+    assert.match(refused.out, /coder may not use Bash/);
+    await until("the runtime has it", () => answers().length === 2);
+    const { hookSpecificOutput: said } = JSON.parse(answers()[1]!) as {
+      hookSpecificOutput: { decision: { behavior: string; message: string } };
+    };
+    assert.equal(said.decision.behavior, "deny");
+    assert.match(said.decision.message, /Use make clean\./);
+    const again = await svc("--allow", "--question", id);
+    assert.equal(again.code, 1);
+    assert.match(again.err, /It may have been answered/);
+    await goesOn();
+  });
+
   it("is answered in its terminal first, and then no longer from here", async () => {
     const question = await asked();
     const { web_origin: webOrigin } = await setting.client.result("daemon_status", {});
@@ -74,7 +109,7 @@ describe("what a process in a terminal asks", function () {
     person.close();
     await assert.rejects(answer(question, "allow"), /turn has ended/);
     assert.equal(answers().at(-1), "refused in the terminal");
-    assert.equal((await setting.events("actor.answer")).length, 1);
+    assert.equal((await setting.events("actor.answer")).length, 2);
     await setting.becomes("coder", "idle");
   });
 
@@ -89,6 +124,6 @@ describe("what a process in a terminal asks", function () {
     await setting.start();
     assert.equal(await open(), undefined);
     await assert.rejects(answer(second, "allow"), /isn't open/);
-    assert.equal((await setting.events("actor.answer")).length, 1);
+    assert.equal((await setting.events("actor.answer")).length, 2);
   });
 });
