@@ -6,6 +6,9 @@ import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import { localDate } from "../controls/local-date.ts";
 import { select } from "../controls/toolkit.ts";
 
+/** While a year is being typed, its first digits are one before this. */
+const EARLIEST = "2000-01-01";
+
 interface SearchFilters {
   filter: MessageFilter;
   actors: readonly ActorWithPresence[];
@@ -59,11 +62,11 @@ export function searchFilters({ filter, actors, onFilter, onDate }: SearchFilter
         type="date"
         class="date-field"
         aria-label="Go to a date"
+        min=${EARLIEST}
         max=${localDate(new Date())}
         @change=${(event: Event) => {
-          const [year, month, day] = (event.target as HTMLInputElement).value.split("-").map(Number);
-          if (year !== undefined && month !== undefined && day !== undefined)
-            onDate(new Date(year, month - 1, day));
+          const field = event.target as HTMLInputElement;
+          if (field.value !== "" && field.validity.valid) onDate(new Date(`${field.value}T00:00`));
         }}
     /></label>
   </div>`;
