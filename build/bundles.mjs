@@ -53,8 +53,8 @@ export const WEB_BUNDLES = [
     name: "workbench",
     entry: "webview/apps/workbench/main.ts",
     page: "webview/apps/workbench/index.html",
-    budget: 206 * KiB,
-    laterBudget: 126 * KiB,
+    budget: 208 * KiB,
+    laterBudget: 140 * KiB,
   },
 ];
 

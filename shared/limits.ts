@@ -396,7 +396,10 @@ export const LIMITS = {
     identitySeconds: 30,
     frameSeconds: 120,
     /** A live frame gets a fresh proof, and access is checked again, this often. */
+    frameRenewSeconds: 45,
     frameCheckSeconds: 15,
+    /** How long the page in a frame may take to say that it works. */
+    frameHandshakeSeconds: 20,
     /** Live frames of one Web process, and the nonces of each that are remembered. */
     frames: 128,
     frameNonces: 8,

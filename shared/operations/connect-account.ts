@@ -36,6 +36,8 @@ const ConnectSnapshot = z.object({
   checked_at: z.string().nullable(),
   error_code: z.string().nullable(),
   error_message: z.string().nullable(),
+  /** The account service said that this instance isn't in the account, or not as it is. */
+  rejected: z.boolean(),
   /** How the last question about connections to other accounts went. */
   group_sync: z
     .object({

@@ -172,7 +172,14 @@ export class Account {
   status(): ResultOf<"connect_status"> {
     const { snapshot, current } = this.directory;
     return {
-      connect: snapshot === null ? null : { ...snapshot, directory: current },
+      connect:
+        snapshot === null
+          ? null
+          : {
+              ...snapshot,
+              directory: current,
+              rejected: snapshot.directory === null && snapshot.error_code !== null,
+            },
       account_label: this.#membership.value.account_label ?? null,
       group_connections: this.#connectionCounts(),
     };

@@ -20,13 +20,17 @@ interface Columns {
   full: boolean;
   /** Shows the Groups where they are in the page around this one; null where they are here. */
   sidebar: (() => void) | null;
+  /** Another instance stands where the conversation and the Actors were. */
+  remote: unknown;
 }
 
 export function arranged(columns: Columns): TemplateResult {
   const { layout, attention, hasTerminals, full } = columns;
-  const inside = { wide, medium, narrow }[layout.breadth](columns);
-  const hasBar = layout.breadth === "narrow" && !(onTerminals(columns) && full);
-  return html`<div class="columns-of-workbench">${inside}</div>
+  const isRemote = columns.remote !== nothing;
+  const inside = isRemote ? besideRemote(columns) : { wide, medium, narrow }[layout.breadth](columns);
+  const hasBar = layout.breadth === "narrow" && !isRemote && !(onTerminals(columns) && full);
+  // The frame keeps its place in the document whatever the breadth: moved, it would begin anew.
+  return html`<div class="columns-of-workbench">${inside}${columns.remote}</div>
     ${hasBar ? bottomBar(layout, attention, hasTerminals, columns.sidebar) : nothing}`;
 }
 
@@ -60,6 +64,14 @@ function narrow(columns: Columns): unknown {
     <h1 class="only-heard">${page === "groups" ? "Groups" : "Actors"}</h1>
     ${page === "groups" ? columns.groups() : columns.actors()}
   </main>`;
+}
+
+/** The list of Groups alone. A narrow window shows it as a page of its own. */
+function besideRemote(columns: Columns): unknown {
+  const { layout } = columns;
+  if (layout.breadth !== "narrow")
+    return side(columns, "groups", "Groups and settings", () => columns.groups());
+  return layout.page === "groups" ? narrow(columns) : nothing;
 }
 
 /** A column with its movable edge, or its strip when it is collapsed. */

@@ -7,6 +7,7 @@ import { icon } from "../../controls/icons.ts";
 import type { Conversation } from "../../feed/conversation.ts";
 import type { GroupsStore } from "../../groups/group-list.ts";
 import type { Addresses } from "../../hosts/host.ts";
+import type { Instances } from "../../instances/instances.ts";
 import type { ThemeChoice } from "./appearance.ts";
 import type { Layout, Side } from "./layout.ts";
 
@@ -22,12 +23,14 @@ interface GroupsColumn {
   theme: ThemeChoice | "";
   /** The browser's notifications can be set here. */
   notifies: boolean;
+  instances: Instances | null;
 }
 
 export function groupsColumn(column: GroupsColumn): TemplateResult {
-  const { groups, addresses, drafts, account, openId, layout, administrator, mayLeave, theme, notifies } =
-    column;
+  const { groups, addresses, drafts, account, openId, layout } = column;
+  const { administrator, mayLeave, theme, notifies, instances } = column;
   return html`<svc-groups .groups=${groups} .addresses=${addresses} .drafts=${drafts} .account=${account} .openId=${openId} ?administrator=${administrator}></svc-groups>
+    ${instances === null ? nothing : html`<svc-instances .instances=${instances}></svc-instances>`}
     <footer class="column-foot">
       <svc-settings-menu ?administrator=${administrator} ?mayLeave=${mayLeave} .theme=${theme} ?notifies=${notifies}></svc-settings-menu>
       ${administrator ? nothing : html`<span class="restricted" title="Your access token is for these Groups only">${icon("lock")}restricted</span>`}

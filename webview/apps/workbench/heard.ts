@@ -36,6 +36,9 @@ interface Heard {
   staleness: boolean;
   "choose-screen-reader": boolean;
   "open-address": Address;
+  "show-instance": { instanceId: string; groupId: string | null };
+  "leave-instance": undefined;
+  "show-groups": undefined;
 }
 
 /** Adds listeners to `element` until `signal`. */

@@ -1,6 +1,7 @@
 /** The Workbench in a browser: appearance, session, and then the workbench itself. */
 import "./workbench.css";
 import { html, nothing, render } from "lit";
+import { API_PREFIX } from "../../../shared/names.ts";
 import "../../access/sign-in.ts";
 import { skeleton } from "../../controls/controls.ts";
 import { button } from "../../controls/toolkit.ts";
@@ -9,6 +10,7 @@ import { HostError, type Viewer } from "../../hosts/host.ts";
 import { HttpHost } from "../../hosts/http/http-host.ts";
 import { HttpSession } from "../../hosts/http/http-session.ts";
 import { Requests } from "../../hosts/http/requests.ts";
+import type { Opened } from "../../instances/live-frame.ts";
 import { Notifications } from "../../notifications/notifications.ts";
 import type { ThemeChoice } from "./appearance.ts";
 import { followTheme } from "./theme.ts";
@@ -63,6 +65,7 @@ function work(viewer: Viewer): void {
       .theme=${theme.choice}
       .notifications=${notifications}
       .entry=${entry}
+      .openFrame=${parent === self ? openFrame : null}
       ?mayLeave=${true}
       @choose-theme=${(event: CustomEvent<ThemeChoice>) => {
         theme.choose(event.detail);
@@ -76,6 +79,12 @@ function work(viewer: Viewer): void {
         )}
     ></svc-workbench>`);
   draw();
+}
+
+/** A proof for another instance's frame. A page in a frame has none itself. */
+async function openFrame(instanceId: string, frameId: string, signal: AbortSignal): Promise<Opened> {
+  const body = JSON.stringify({ instance_id: instanceId, frame_id: frameId });
+  return (await requests.json("POST", `${API_PREFIX}/connect/open`, body, signal)) as Opened;
 }
 
 function leave(reason: string | null): void {

@@ -18,6 +18,8 @@ interface Parts {
   groups: GroupsStore;
   layout: Layout;
   drafts: DraftMarks;
+  /** Another instance is shown instead. */
+  covered(): boolean;
   /** Goes to a message once the feed is drawn. False if the Group has no such message. */
   jump(eventId: string): Promise<boolean>;
   /** This Group is open now. */
@@ -158,7 +160,7 @@ export class Showing extends Store {
     this.#problem = null;
     this.#searching = false;
     this.#thread = null;
-    const inView = () => document.visibilityState === "visible";
+    const inView = () => document.visibilityState === "visible" && !this.#parts.covered();
     // What lies over the feed hides it.
     const looking = () => inView() && document.hasFocus() && !this.#searching && this.#thread === null;
     const conversation = new Conversation(host, groupId, looking, inView);

@@ -26,6 +26,8 @@ import type { MessageElement } from "../../feed/message.ts";
 import { GroupsStore, readOrder } from "../../groups/group-list.ts";
 import type { FrameEntry } from "../../hosts/frame.ts";
 import type { Host, Viewer } from "../../hosts/host.ts";
+import type { Instances } from "../../instances/instances.ts";
+import type { FrameParts } from "../../instances/live-frame.ts";
 import type { Notifications } from "../../notifications/notifications.ts";
 import { type Action, actOnMessage, operateActor, setGroupState } from "./actions.ts";
 import type { ThemeChoice } from "./appearance.ts";
@@ -55,6 +57,8 @@ class WorkbenchElement extends View {
     theme: {},
     notifications: { attribute: false },
     entry: { attribute: false },
+    openFrame: { attribute: false },
+    instances: { state: true },
     stale: { state: true },
     dragging: { state: true },
   };
@@ -66,6 +70,10 @@ class WorkbenchElement extends View {
   declare notifications: Notifications | null;
   /** The page around this one, which lists the Groups; null where this page is by itself. */
   declare entry: FrameEntry | null;
+  /** Gets a proof for the frame of another instance; null where none can be shown. */
+  declare openFrame: FrameParts["open"] | null;
+  /** The other instances; null until the account has any. */
+  declare instances: Instances | null;
   declare stale: boolean;
   /** Files are held over the page. */
   declare dragging: boolean;
@@ -94,6 +102,8 @@ class WorkbenchElement extends View {
     this.theme = "";
     this.notifications = null;
     this.entry = null;
+    this.openFrame = null;
+    this.instances = null;
     this.stale = false;
     this.dragging = false;
     follow(this, () => {
@@ -102,6 +112,7 @@ class WorkbenchElement extends View {
         this.#groups,
         this.#layout,
         this.#showing,
+        this.instances,
         conversation?.group,
         conversation?.terminals,
         conversation?.questions,
@@ -124,6 +135,7 @@ class WorkbenchElement extends View {
       groups: this.#groups,
       layout: this.#layout,
       drafts: this.#drafts,
+      covered: () => this.instances !== null && this.instances.live !== null,
       jump: async (eventId) => {
         await this.updateComplete;
         return (await this.#feed.value?.jump(eventId)) ?? true;
@@ -138,7 +150,10 @@ class WorkbenchElement extends View {
       () => document.visibilityState === "visible",
     );
     super.connectedCallback();
-    if (this.#administrator) this.#account.open();
+    if (this.#administrator) {
+      this.#account.subscribe(() => void this.#addInstances());
+      this.#account.open();
+    }
     this.#groups.open();
     this.#invitation = this.host.addresses.takeInvitation();
     this.#groups.subscribe(() => this.#arrive());
@@ -188,11 +203,19 @@ class WorkbenchElement extends View {
     this.#showing.end();
     this.#groups.close();
     this.#account.close();
+    this.instances?.stop();
+    this.instances = null;
   }
 
   #hear(signal: AbortSignal): void {
     const on = hearing(this, signal);
-    on("open-group", (groupId) => this.#showing.visitNew(groupId));
+    on("open-group", (groupId) => {
+      this.instances?.leave();
+      this.#showing.visitNew(groupId);
+    });
+    on("show-instance", ({ instanceId, groupId }) => this.#showInstance(instanceId, groupId));
+    on("leave-instance", () => this.instances?.leave());
+    on("show-groups", () => this.#layout.show("groups"));
     on("group-deleted", (groupId) => {
       this.#showing.deleted();
       this.#groups.forget(groupId);
@@ -217,12 +240,18 @@ class WorkbenchElement extends View {
       this.stale = stale;
     });
     on("choose-screen-reader", (chosen) => chooseScreenReader(this.host, chosen));
-    on("open-address", (address) => this.#showing.follow(address));
+    on("open-address", (address) => {
+      this.instances?.leave();
+      this.#showing.follow(address);
+    });
     on("sent", () => void this.#feed.value?.toEnd());
     on("suggest", (text) => this.#composer.value?.suggest(text));
     on("add-text", (text) => void this.#compose((open) => addText(open, text)));
     on("search", () => this.#search());
-    on("go-to", (to) => this.#showing.visit(to));
+    on("go-to", (to) => {
+      this.instances?.leave();
+      this.#showing.visit(to);
+    });
     on("choose-events", (shown) => this.#conversation?.leaveOutEvents(!shown));
     on("sort-groups", (order) => {
       this.host.remember("groups-order", order);
@@ -280,6 +309,7 @@ class WorkbenchElement extends View {
       <svc-offline .host=${this.host}></svc-offline>
       <svc-joined .account=${this.#account}></svc-joined>
       ${arranged({
+        remote: this.#remote(),
         layout,
         attention: this.#groups.attention,
         groups: () => this.#groupsColumn(),
@@ -305,7 +335,39 @@ class WorkbenchElement extends View {
       mayLeave: this.mayLeave,
       theme: this.theme,
       notifies: this.notifications !== null,
+      instances: this.instances,
     });
+  }
+
+  /** What stands in the place of the own conversation. */
+  #remote() {
+    const { instances } = this;
+    if (instances === null || instances.live === null) return nothing;
+    const { breadth, page } = this.#layout;
+    const narrow = breadth === "narrow";
+    return html`<svc-remote .instances=${instances} ?narrow=${narrow} ?hidden=${narrow && page === "groups"}></svc-remote>`;
+  }
+
+  /** A restricted person sees this instance alone. */
+  async #addInstances(): Promise<void> {
+    const { openFrame, host } = this;
+    const hasOthers = this.#account.connections.some(({ kind }) => kind === "account");
+    if (openFrame === null || this.instances !== null || !hasOthers) return;
+    const { Instances } = await import("../../instances/browser-instances.ts");
+    // The person may have left meanwhile, or an earlier answer was quicker.
+    if (!this.isConnected || this.instances !== null) return;
+    this.instances = new Instances({
+      host,
+      open: openFrame,
+      sidebar: () => this.#layout.show("groups"),
+      reload: () => location.reload(),
+    });
+    this.instances.start();
+  }
+
+  #showInstance(instanceId: string, groupId: string | null): void {
+    this.instances?.show(instanceId, groupId);
+    if (this.#layout.breadth === "narrow") this.#layout.show("feed");
   }
 
   #actorsColumn() {
@@ -456,6 +518,7 @@ class WorkbenchElement extends View {
     const at = list.findIndex((group) => group.group_id === this.#conversation?.groupId);
     const next = list[at + by];
     if (next === undefined) return;
+    this.instances?.leave();
     this.#showing.visit({ groupId: next.group_id });
     announce(next.title);
   }

@@ -1,0 +1,360 @@
+/**
+ * Other instances of the account in one page: the list, the frame, its states, what clears them,
+ * and a page in the frame that lies. Real daemons on names of their own over HTTPS; where the page
+ * in the frame has to misbehave, the browser gets one in its place.
+ */
+import assert from "node:assert/strict";
+import type { Browser, BrowserContext, Frame, Page } from "playwright-core";
+import { API_PREFIX } from "../../shared/names.ts";
+import type { ResultOf } from "../../shared/operations/registry.ts";
+import { type TestBrowser, TestService } from "../account/service.ts";
+import { link, renamed, secured } from "../peers/account/linked-side.ts";
+import type { Side } from "../peers/direct/two-homes.ts";
+import { verifies } from "../requirements.ts";
+import { TestAuthority } from "../support/certificates.ts";
+import { until } from "../support/until.ts";
+import { launchBrowser } from "./setting.ts";
+
+const GROUP = "g_000000000001";
+
+type Status = ResultOf<"connect_status">;
+
+/** A page in the frame that does nothing by itself, and lets the test say what it posts. */
+const PUPPET = `<!doctype html><title>puppet</title><body>puppet<script>
+  window.heard = [];
+  addEventListener("message", ({ data, origin }) => heard.push({ data, origin }));
+</script>`;
+
+describe("Workbench: the account's other instances", function () {
+  this.timeout(240_000);
+  let authority: TestAuthority;
+  let service: TestService;
+  let ann: TestBrowser;
+  let browser: Browser;
+  let office: Side;
+  let lab: Side;
+  let context: BrowserContext;
+  let page: Page;
+  let officeOrigin: string;
+  let labOrigin: string;
+  /** Frame ids that the entry asked proofs for, in order. */
+  const asked: string[] = [];
+  /** What `connect_status` says instead. */
+  let told: ((result: Status) => object | number | null) | null = null;
+  /** How often it wasn't answered. */
+  let unanswered = 0;
+
+  const list = () => page.locator("svc-instances");
+  const row = () => list().locator(".instance-row", { hasText: "Lab" });
+  const groupRows = () => list().locator(".remote-group-row");
+  const remote = () => page.locator("svc-remote");
+  const failed = (code: string) => remote().locator(`.remote-failed[data-code=${code}]`).waitFor();
+  const check = () => page.evaluate(() => dispatchEvent(new Event("focus")));
+  const frame = (): Promise<Frame> =>
+    until("the frame", async () => page.frames().find((one) => one.url().startsWith(labOrigin)) ?? null);
+  /** The page in the frame posts this to the page around it. */
+  const post = async (message: Record<string, unknown>, frameId = asked.at(-1)!) => {
+    const whole = { channel: "svc.connect.frame.v1", frame_id: frameId, ...message };
+    await (await frame()).evaluate((sent) => parent.postMessage(sent, "*"), whole);
+  };
+  const ready = async () => {
+    const { connect } = await lab.client.result("connect_status", {});
+    await post({ type: "ready", instance_id: lab.instance_id, device_id: connect!.device_id });
+  };
+  const groups = (...titles: string[]) =>
+    post({
+      type: "groups",
+      groups: titles.map((title, at) => ({ group_id: id(at + 1), title, running: false })),
+    });
+  const id = (at: number) => GROUP.slice(0, -1) + String(at);
+  const heard = async () =>
+    (await frame()).evaluate(
+      () => (window as unknown as { heard: { data: Record<string, unknown>; origin: string }[] }).heard,
+    );
+  const puppet = () =>
+    context.route(`${labOrigin}/ui/connect/`, (route) =>
+      route.fulfill({ contentType: "text/html", body: PUPPET }),
+    );
+  /** The daemon answers by itself again. */
+  const confirmed = async () => {
+    told = null;
+    await check();
+    await row().waitFor();
+    await page.locator(".group-row", { hasText: "Office work" }).click();
+    await remote().waitFor({ state: "detached" });
+  };
+  const alone = () => until("the frame's end", async () => page.frames().length === 1);
+  const current = () => list().locator("[aria-current]").allInnerTexts();
+  /** Shows the lab with the puppet in the frame, signed in, with two Groups. */
+  const show = async () => {
+    const before = asked.length;
+    await row().click();
+    await until("the proof", async () => asked.length > before);
+    await ready();
+    await groups("Rig", "Samples");
+    await groupRows().first().waitFor();
+  };
+  const settled = async (titles: string[]) =>
+    until("the Groups", async () => {
+      const shown = await groupRows().locator(".row-label").allInnerTexts();
+      return JSON.stringify(shown) === JSON.stringify(titles);
+    });
+
+  before(async () => {
+    authority = new TestAuthority();
+    [service, browser] = await Promise.all([TestService.started(), launchBrowser()]);
+    ann = await service.member("Ann");
+    [office, lab] = await Promise.all([
+      secured("Office work", "office.localhost", authority),
+      secured("Lab work", "lab.localhost", authority),
+    ]);
+    await Promise.all([link(office, ann), link(lab, ann)]);
+    await renamed(lab, "Lab");
+    await renamed(office, "Office");
+    const originOf = async (side: Side) =>
+      (await side.client.result("remote_access_show", {})).remote_access.origin!;
+    [officeOrigin, labOrigin] = await Promise.all([originOf(office), originOf(lab)]);
+    context = await browser.newContext({ ignoreHTTPSErrors: true, viewport: { width: 1280, height: 800 } });
+    page = await context.newPage();
+    page.setDefaultTimeout(30_000);
+    page.on("request", (request) => {
+      if (request.url() === `${officeOrigin}${API_PREFIX}/connect/open`)
+        asked.push((request.postDataJSON() as { frame_id: string }).frame_id);
+    });
+    await page.route(`${officeOrigin}${API_PREFIX}/connect`, async (route) => {
+      if (told === null) return route.continue();
+      const changed = told(await office.client.result("connect_status", {}));
+      if (changed === null) {
+        await route.abort();
+        unanswered += 1;
+      } else if (typeof changed === "number") {
+        const error = { code: "permission_denied", message: "No.", details: {} };
+        await route.fulfill({ status: changed, json: { ok: false, error } });
+      } else await route.fulfill({ json: { ok: true, result: changed } });
+    });
+    const { url } = await office.client.result("login_link_create", {});
+    await page.goto(officeOrigin + url.slice(url.indexOf("/#")));
+    await row().waitFor();
+    // The page was loaded before its person was signed in, and may frame nothing yet.
+    await page.reload();
+    await row().waitFor();
+  });
+  after(async () => {
+    await context?.close();
+    await Promise.all([browser?.close(), office?.dispose(), lab?.dispose()]);
+    await service?.dispose();
+    authority?.remove();
+  });
+  afterEach(() => {
+    told = null;
+  });
+
+  it("opens one at its own origin, by a form, in a frame that may do no more than it needs", async () => {
+    verifies("WB-001", "WB-028");
+    await puppet();
+    await show();
+    const element = remote().locator("iframe");
+    assert.equal(
+      await element.getAttribute("sandbox"),
+      "allow-scripts allow-same-origin allow-forms allow-downloads",
+    );
+    assert.equal(
+      await element.getAttribute("allow"),
+      `clipboard-write ${labOrigin}; fullscreen ${labOrigin}`,
+    );
+    assert.equal((await frame()).url(), `${labOrigin}/ui/connect/`);
+    assert.equal(await remote().locator("a.own-tab").getAttribute("href"), labOrigin);
+    await settled(["Rig", "Samples"]);
+    await groupRows().nth(1).click();
+    await groupRows().first().click();
+    const selections = await until("the selections", async () => {
+      const all = await heard();
+      return all.length === 2 ? all : null;
+    });
+    const revisions = selections.map(({ data, origin }): Record<string, unknown> => ({ ...data, origin }));
+    assert.deepEqual(
+      revisions.map(({ type, group_id: group, revision, origin }) => [type, group, revision, origin]),
+      [
+        ["select", id(2), 1, officeOrigin],
+        ["select", id(1), 2, officeOrigin],
+      ],
+    );
+  });
+
+  it("takes reports of the latest revision alone, and never mounts the frame anew for others", async () => {
+    verifies("WB-029", "WB-030");
+    const element = await remote().locator("iframe").elementHandle();
+    await (await frame()).evaluate(() => Object.assign(window, { mark: 7 }));
+    await post({ type: "selected", group_id: id(2), revision: 1 });
+    await post({ type: "selected", group_id: id(2), revision: 99 });
+    await groups("Rig", "Samples", "Third");
+    await settled(["Rig", "Samples", "Third"]);
+    assert.deepEqual(
+      (await current()).map((text) => text.trim().split("\n").at(-1)),
+      ["Rig"],
+    );
+    await post({ type: "selected", group_id: id(2), revision: 2 });
+    await until("the selection", async () => (await current()).some((text) => text.includes("Samples")));
+    assert.ok(await element?.evaluate((one) => one.isConnected));
+    assert.equal(await (await frame()).evaluate(() => (window as unknown as { mark: number }).mark), 7);
+  });
+
+  it("ignores what another origin, window or frame says, and what isn't a message", async () => {
+    verifies("WB-031", "WB-032", "WB-033");
+    const forged = { type: "groups", groups: [{ group_id: id(9), title: "Forged", running: false }] };
+    const whole = { channel: "svc.connect.frame.v1", frame_id: asked.at(-1)!, ...forged };
+    // The page around it, which has another origin, and the same window with another id.
+    await page.evaluate((sent) => postMessage(sent, "*"), whole);
+    await post(forged, "6c1f6ad3-6b2b-4c50-8f0a-0c6a3a3a9a01");
+    // A window below the frame has its origin.
+    await (await frame()).evaluate(async (sent) => {
+      const child = document.createElement("iframe");
+      child.srcdoc = `<script>top.postMessage(${JSON.stringify(sent)}, "*")</script>`;
+      const loaded = new Promise((resolve) => child.addEventListener("load", resolve));
+      document.body.append(child);
+      await loaded;
+    }, whole);
+    for (const wrong of [
+      { ...forged, more: 1 },
+      { type: "groups", groups: "all" },
+      { type: "groups", groups: Array.from({ length: 4097 }, () => forged.groups[0]) },
+      { type: "groups", groups: [{ ...forged.groups[0], secret: "x" }] },
+      { type: "groups", groups: [{ ...forged.groups[0], title: "x".repeat(100_000) }] },
+      { type: "select", group_id: id(9), revision: 3 },
+      { type: "unheard" },
+    ])
+      await post(wrong);
+    await (await frame()).evaluate(() => {
+      for (const sent of [null, 1, "ready", [], { channel: "svc.connect.frame.v1" }])
+        parent.postMessage(sent, "*");
+    });
+    await post({ type: "workspace_dirty", dirty: false });
+    await settled(["Rig", "Samples", "Third"]);
+  });
+
+  it("stays usable while the page in the frame floods it", async () => {
+    await (await frame()).evaluate(
+      (sent) => {
+        for (let sends = 0; sends < 20_000; sends += 1) parent.postMessage(sent, "*");
+      },
+      { channel: "svc.connect.frame.v1", frame_id: asked.at(-1)!, type: "sidebar" },
+    );
+    await list().locator(".remote-group-row", { hasText: "Third" }).click();
+    await until("the selection", async () => (await heard()).some(({ data }) => data["revision"] === 3));
+  });
+
+  it("clears its Groups when it is locked there", async () => {
+    verifies("WB-042");
+    await post({ type: "locked" });
+    await groupRows().first().waitFor({ state: "detached" });
+    await row().locator(".instance-state", { hasText: "not signed in" }).waitFor();
+    await remote().locator(".remote-note").waitFor();
+    await groups("Rig");
+    await settled(["Rig"]);
+  });
+
+  it("keeps the Groups of one that isn't shown, marked as saved", async () => {
+    verifies("WB-036", "WB-037");
+    await page.locator(".group-row", { hasText: "Office work" }).click();
+    await remote().waitFor({ state: "detached" });
+    await alone();
+    await list().getByRole("button", { name: "Show the saved Groups of Lab" }).click();
+    await list().locator(".saved-note", { hasText: "Saved" }).waitFor();
+    await settled(["Rig"]);
+  });
+
+  const saved = () => list().getByRole("button", { name: "Show the saved Groups of Lab" });
+
+  it("ends what is shown when directory or access expired, and shows it again once confirmed", async () => {
+    verifies("WB-038", "WB-039");
+    await puppet();
+    await show();
+    told = ({ connect }) => ({ connect: { ...connect, directory: null } });
+    await check();
+    await failed("account_unavailable");
+    await list().locator(".column-head").waitFor({ state: "detached" });
+    await alone();
+    await confirmed();
+    await saved().waitFor();
+    await show();
+    told = () => null;
+    for (let checks = 0; checks < 3; checks += 1) {
+      const before = unanswered;
+      await check();
+      await until("the question", async () => unanswered > before);
+    }
+    await failed("account_unavailable");
+    await confirmed();
+    await saved().waitFor();
+  });
+
+  for (const [what, member, value] of [
+    ["device", "device_id", "dev_other"],
+    ["origin", "public_origin", "https://moved.localhost:1"],
+  ] as const) {
+    it(`clears what belonged to another ${what} of the instance`, async () => {
+      verifies("WB-040", "WB-041");
+      await puppet();
+      await show();
+      told = ({ connect }) => {
+        const instances = connect!.directory!.instances.map((entry) =>
+          entry.instance_id === lab.instance_id ? { ...entry, [member]: value } : entry,
+        );
+        return { connect: { ...connect, directory: { ...connect!.directory, instances } } };
+      };
+      await check();
+      await failed("frame_moved");
+      await row().waitFor();
+      await confirmed();
+      assert.equal(await saved().count(), 0);
+    });
+  }
+
+  for (const [what, change] of [
+    [
+      "the account rejects this instance",
+      ({ connect }) => ({ connect: { ...connect, directory: null, rejected: true } }),
+    ],
+    ["this instance is unlinked", () => ({ connect: null })],
+    ["it is linked anew", ({ connect }) => ({ connect: { ...connect, device_id: "dev_new" } })],
+    ["the person is no administrator any more", () => 403],
+  ] satisfies [string, (status: Status) => object | number][]) {
+    it(`forgets every instance when ${what}`, async () => {
+      verifies("WB-043", "WB-044", "WB-045", "WB-046");
+      await puppet();
+      await show();
+      told = change;
+      await check();
+      await remote().waitFor({ state: "detached" });
+      await alone();
+      await confirmed();
+      assert.equal(await saved().count(), 0);
+      assert.equal(await page.evaluate(() => sessionStorage.getItem("svc/instances")), null);
+    });
+  }
+
+  it("says what is wrong with an instance, and what helps", async () => {
+    await lab.client.result("remote_access_set", { origin: null });
+    await renamed(lab, "Lab");
+    await renamed(office, "Office");
+    await check();
+    await row().locator(".instance-state", { hasText: "no route" }).waitFor();
+    await row().click();
+    await failed("connect_route_missing");
+    await lab.client.result("remote_access_set", { origin: labOrigin.replace("lab.", "office.") });
+    await renamed(lab, "Lab");
+    await renamed(office, "Office");
+    await check();
+    await row().click();
+    await failed("connect_host_overlap");
+    await remote().locator(".remote-failed vscode-button", { hasText: "Open in its own tab" }).waitFor();
+    await lab.client.result("remote_access_set", { origin: labOrigin });
+    await renamed(lab, "Lab");
+    await renamed(office, "Office");
+    await check();
+    await lab.daemon.stop();
+    await row().click();
+    await failed("connect_unreachable");
+    await row().locator(".instance-state", { hasText: "offline since" }).waitFor();
+  });
+});

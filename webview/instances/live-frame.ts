@@ -1,0 +1,278 @@
+/**
+ * The Workbench of another instance in a frame of this page (docs/protocol.md#frames): its proof,
+ * the handshake, the renewals, and what crosses between the two pages, which is only navigation.
+ */
+import { type FrameGroup, readTargetMessage, type TargetMessage } from "../../shared/frame-protocol.ts";
+import { LIMITS } from "../../shared/limits.ts";
+import { FRAME_PATH } from "../../shared/names.ts";
+import { Store } from "../controls/store.ts";
+import { type FramePeer, hearPeer, tellPeer } from "../hosts/frame-peer.ts";
+import { HostError } from "../hosts/host.ts";
+import { browserRefusal } from "./browser-refusal.ts";
+import type { FrameProblem } from "./frame-words.ts";
+
+/** What `POST /api/v1/connect/open` answers. */
+export interface Opened {
+  origin: string;
+  proof: unknown;
+}
+
+/** An instance that can be framed. Another device or origin is another frame. */
+export interface FrameTarget {
+  readonly instance_id: string;
+  readonly device_id: string;
+  /** Empty when no route to it is set, which the daemon then says. */
+  readonly origin: string;
+  readonly name: string;
+}
+
+export interface FrameParts {
+  target: FrameTarget;
+  /** Asks this instance's daemon for a proof. Throws HostError. */
+  open(instanceId: string, frameId: string, signal: AbortSignal): Promise<Opened>;
+  /** The person there asked for the list of Groups. */
+  sidebar(): void;
+}
+
+/**
+ * - `opening`: until the other page says that it works.
+ * - `shown`: it works, and hasn't said yet whether somebody is signed in.
+ * - `locked`: nobody is signed in there who may do everything; the frame has the sign-in.
+ * - `live`: it has told its Groups.
+ * - `failed`: with what is wrong; the frame is gone.
+ */
+export type FramePhase = "opening" | "shown" | "locked" | "live" | "failed";
+
+/** What the target's page needs to work at all, and no more. */
+const SANDBOX = "allow-scripts allow-same-origin allow-forms allow-downloads";
+/** Of more of them in a second, only the last of each type is read, when the second is over. */
+const MESSAGES_PER_SECOND = 30;
+const TYPES: ReadonlySet<unknown> = new Set<TargetMessage["type"]>([
+  "ready",
+  "groups",
+  "selected",
+  "sidebar",
+  "locked",
+  "expired",
+  "workspace_dirty",
+]);
+
+const { frameHandshakeSeconds, frameRenewSeconds } = LIMITS.connect;
+
+export class LiveFrame extends Store {
+  readonly id = crypto.randomUUID();
+  /** Stays the same for the life of the frame: a new one would lose what is shown. */
+  readonly element = document.createElement("iframe");
+  readonly target: FrameTarget;
+  phase: FramePhase = "opening";
+  problem: FrameProblem | null = null;
+  /** Null until they are told, and while it is locked. */
+  groups: readonly FrameGroup[] | null = null;
+  groupId: string | null = null;
+  /** Something would be lost with the page. */
+  dirty = false;
+  readonly #parts: FrameParts;
+  readonly #peer: FramePeer;
+  readonly #ended = new AbortController();
+  #revision = 0;
+  #wanted: { groupId: string; connections: boolean } | null = null;
+  #handshake: ReturnType<typeof setTimeout> | null = null;
+  /** In this second. */
+  #messages = 0;
+  readonly #late = new Map<unknown, unknown>();
+
+  constructor(parts: FrameParts) {
+    super();
+    this.#parts = parts;
+    this.target = parts.target;
+    const { origin } = parts.target;
+    const { element } = this;
+    element.name = `svc-${this.id}`;
+    element.setAttribute("sandbox", SANDBOX);
+    element.allow = `clipboard-write ${origin}; fullscreen ${origin}`;
+    this.#peer = { frameId: this.id, origin, window: () => element.contentWindow };
+  }
+
+  /** Asks for the proof and sends it into the frame, which must be in the document by then. */
+  async start(): Promise<void> {
+    const { signal } = this.#ended;
+    try {
+      const opened = await this.#ask();
+      if (signal.aborted) return;
+      const release = hearPeer(
+        this.#peer,
+        (posted, id) => this.#read(posted, id),
+        (message) => this.#hear(message),
+      );
+      signal.addEventListener("abort", release);
+      document.addEventListener("securitypolicyviolation", (event) => this.#onViolation(event), { signal });
+      this.#handshake = setTimeout(() => void this.#silent(), frameHandshakeSeconds * 1000);
+      const renewing = setInterval(() => void this.#renew(), frameRenewSeconds * 1000);
+      signal.addEventListener("abort", () => {
+        clearInterval(renewing);
+        if (this.#handshake !== null) clearTimeout(this.#handshake);
+      });
+      this.#submit(opened);
+    } catch (error) {
+      if (!signal.aborted) this.#fail(problemOf(error));
+    }
+  }
+
+  /** Goes to a Group there. `connections` opens its dialog of connections. */
+  select(groupId: string, connections = false): void {
+    this.#revision += 1;
+    this.groupId = groupId;
+    this.#wanted = { groupId, connections };
+    if (this.phase === "live") this.#tellWanted();
+    this.changed();
+  }
+
+  /** Ends it: nothing is heard or sent any more. */
+  close(): void {
+    this.#ended.abort();
+    this.element.remove();
+  }
+
+  /** Ends it with what is wrong. */
+  end(problem: FrameProblem): void {
+    if (!this.#ended.signal.aborted) this.#fail(problem);
+  }
+
+  async #ask(): Promise<Opened> {
+    const { target } = this;
+    const opened = await this.#parts.open(target.instance_id, this.id, this.#ended.signal);
+    if (opened.origin !== target.origin)
+      throw new HostError("frame_moved", "The instance is reached elsewhere by now.");
+    return opened;
+  }
+
+  /** A form keeps the proof out of every address. */
+  #submit({ origin, proof }: Opened): void {
+    const form = document.createElement("form");
+    form.method = "post";
+    form.action = origin + FRAME_PATH;
+    form.target = this.element.name;
+    form.hidden = true;
+    const field = document.createElement("input");
+    field.name = "proof";
+    field.value = base64Url(JSON.stringify(proof));
+    form.append(field);
+    document.body.append(form);
+    form.submit();
+    form.remove();
+  }
+
+  /** A fresh proof for the same frame. One that fails is followed by the next, or by its expiry. */
+  async #renew(): Promise<void> {
+    if (this.phase === "opening") return;
+    try {
+      const { proof } = await this.#ask();
+      if (!this.#ended.signal.aborted)
+        tellPeer(this.#peer, { type: "renew", proof } as Parameters<typeof tellPeer>[1]);
+    } catch (error) {
+      const problem = problemOf(error);
+      if (problem.code === "frame_moved") this.end(problem);
+    }
+  }
+
+  #read(posted: unknown, id: string): TargetMessage | null {
+    this.#messages += 1;
+    if (this.#messages === 1) setTimeout(() => this.#nextSecond(), 1000);
+    if (this.#messages <= MESSAGES_PER_SECOND) return readTargetMessage(posted, id);
+    const type = (posted as { type?: unknown } | null)?.type;
+    this.#late.delete(type);
+    if (TYPES.has(type)) this.#late.set(type, posted);
+    return null;
+  }
+
+  #nextSecond(): void {
+    this.#messages = 0;
+    const late = [...this.#late.values()];
+    this.#late.clear();
+    for (const posted of late) {
+      const message = this.#ended.signal.aborted ? null : readTargetMessage(posted, this.id);
+      if (message !== null) this.#hear(message);
+    }
+  }
+
+  #hear(message: TargetMessage): void {
+    if (message.type === "ready") return this.#ready(message);
+    // Nothing counts before the page has said who it is.
+    if (this.phase === "opening") return;
+    switch (message.type) {
+      case "groups":
+        this.groups = message.groups;
+        this.phase = "live";
+        if (this.#wanted !== null) this.#tellWanted();
+        break;
+      case "selected":
+        // What follows an earlier selection is no longer where the person went.
+        if (message.revision !== this.#revision) return;
+        this.groupId = message.group_id;
+        break;
+      case "locked":
+        this.groups = null;
+        this.dirty = false;
+        this.phase = "locked";
+        break;
+      case "expired":
+        return this.#fail({ code: "frame_expired", message: "The frame has expired." });
+      case "workspace_dirty":
+        this.dirty = message.dirty;
+        break;
+      case "sidebar":
+        return this.#parts.sidebar();
+    }
+    this.changed();
+  }
+
+  #ready({ instance_id: instanceId, device_id: deviceId }: Extract<TargetMessage, { type: "ready" }>): void {
+    const { target } = this;
+    if (instanceId !== target.instance_id || deviceId !== target.device_id) {
+      return this.#fail({ code: "frame_stranger", message: "Another instance answers in the frame." });
+    }
+    if (this.#handshake !== null) clearTimeout(this.#handshake);
+    this.#handshake = null;
+    if (this.phase === "opening") this.phase = "shown";
+    this.changed();
+  }
+
+  #tellWanted(): void {
+    const { groupId, connections } = this.#wanted!;
+    this.#wanted = null;
+    const action = connections ? { action: "connections" as const } : {};
+    tellPeer(this.#peer, { type: "select", group_id: groupId, revision: this.#revision, ...action });
+  }
+
+  /** No page tells why a browser refused a frame: what can be known is asked. */
+  async #silent(): Promise<void> {
+    const problem = await browserRefusal(this.target.origin);
+    if (!this.#ended.signal.aborted) this.#fail(problem);
+  }
+
+  #onViolation({ blockedURI, effectiveDirective }: SecurityPolicyViolationEvent): void {
+    const isOurs = ["form-action", "frame-src"].includes(effectiveDirective);
+    if (!isOurs || !blockedURI.startsWith(this.target.origin)) return;
+    const message = "This page was loaded before it knew the instance. Load it again.";
+    this.#fail({ code: "frame_unlisted", message });
+  }
+
+  #fail(problem: FrameProblem): void {
+    this.phase = "failed";
+    this.problem = problem;
+    this.groups = null;
+    this.dirty = false;
+    this.close();
+    this.changed();
+  }
+}
+
+function problemOf(error: unknown): FrameProblem {
+  if (error instanceof HostError) return { code: error.code, message: error.message };
+  return { code: "internal_error", message: error instanceof Error ? error.message : String(error) };
+}
+
+function base64Url(text: string): string {
+  const bytes = Array.from(new TextEncoder().encode(text), (byte) => String.fromCodePoint(byte)).join("");
+  return btoa(bytes).replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+}
