@@ -53,7 +53,7 @@ export const WEB_BUNDLES = [
     name: "workbench",
     entry: "webview/apps/workbench/main.ts",
     page: "webview/apps/workbench/index.html",
-    budget: 208 * KiB,
+    budget: 210 * KiB,
     laterBudget: 140 * KiB,
   },
 ];

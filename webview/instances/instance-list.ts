@@ -1,4 +1,4 @@
-/** `<svc-instances>`: the other instances of the account below the own Groups, with their Groups. */
+/** `<svc-instances>`: the account's other instances below the own Groups, with their Groups. */
 import { html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
 import type { FrameGroup } from "../../shared/frame-protocol.ts";

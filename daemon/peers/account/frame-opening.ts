@@ -87,7 +87,7 @@ export class FrameOpening {
     return { origin: current.origin, url: `${current.origin}${FRAME_PATH}?proof=${encoded}`, proof };
   }
 
-  /** The origins that a page of this instance may frame: those that `open` doesn't refuse at once. */
+  /** The origins that a page here may frame: those that `open` doesn't refuse at once. */
   origins(pageOrigin: string): string[] {
     const { directory, identity } = this.#deps;
     return (directory.current?.instances ?? [])

@@ -1,4 +1,4 @@
-/** What lets a page of this instance frame another one, over a real directory and identity check. */
+/** What lets a page here frame another instance, over a real directory and identity check. */
 import assert from "node:assert/strict";
 import type { InstanceIdentity } from "../../../daemon/home/identity.ts";
 import { FrameOpening, type FramingPage } from "../../../daemon/peers/account/frame-opening.ts";

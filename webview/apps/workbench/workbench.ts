@@ -329,7 +329,7 @@ class WorkbenchElement extends View {
       addresses: this.host.addresses,
       drafts: this.#drafts,
       account: this.#account,
-      openId: this.#conversation?.groupId ?? null,
+      openId: (this.instances?.live ?? null) === null ? (this.#conversation?.groupId ?? null) : null,
       layout: this.#layout,
       administrator: this.#administrator,
       mayLeave: this.mayLeave,
@@ -448,7 +448,7 @@ class WorkbenchElement extends View {
     else this.querySelector<HTMLElement>(".empty .button, .group-row, button")?.focus();
   }
 
-  /** What `change` writes goes into the draft of the open conversation, which then has the focus. */
+  /** What `change` writes goes into the open conversation's draft, which then has the focus. */
   async #compose(change: (conversation: Conversation) => Promise<void>): Promise<void> {
     const conversation = this.#conversation;
     if (conversation === null) return;
