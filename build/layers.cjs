@@ -129,7 +129,7 @@ exports.fronts = [
   },
   {
     folder: "webview/feed",
-    files: ["attachment", "conversation", "excerpt", "feed", "message", "search", "thread"],
+    files: ["attachment", "conversation", "excerpt", "feed", "markdown", "message", "search", "thread"],
   },
   { folder: "webview/hosts/http", files: ["http-host", "http-session", "requests"] },
   { folder: "webview/notifications", files: ["notifications", "notifications-dialog"] },

@@ -42,7 +42,7 @@ export const LIMITS = {
     slots: 4,
     contentBytes: 10 * MiB,
     /** Content in the request itself. */
-    textBytes: 512 * KiB,
+    textBytes: 128 * KiB,
     titleBytes: 512,
     urlBytes: 2048,
     pathCharacters: 4096,
@@ -50,6 +50,8 @@ export const LIMITS = {
     versions: 50,
     /** What is looked at to find out which kind of image or PDF a file is. */
     headBytes: 4 * KiB,
+    /** Rows, columns and characters of a cell that the Workbench shows of a table. */
+    table: { rows: 1000, columns: 64, cellCharacters: 1000 },
   },
   group: {
     perHome: 4096,

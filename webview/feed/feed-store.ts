@@ -19,6 +19,7 @@ export const FEED_KINDS: EventKind[] = [
   "chat.message",
   "chat.reply_request.cancelled",
   "system.notify",
+  "presentation.publish",
   "group.create",
   "group.update",
   "group.attach",
@@ -35,7 +36,11 @@ export const FEED_KINDS: EventKind[] = [
 /** Without what happens to the Group and its Actors. */
 const MESSAGE_KINDS = FEED_KINDS.filter((kind) => !/^(group|actor)\./.test(kind));
 /** Events that change no message's state. */
-const WITHOUT_STATUS: ReadonlySet<string> = new Set<EventKind>(["system.notify", "actor.activity"]);
+const WITHOUT_STATUS: ReadonlySet<string> = new Set<EventKind>([
+  "system.notify",
+  "actor.activity",
+  "presentation.publish",
+]);
 
 const PAGE = 60;
 const STATUS_AFTER_MS = 120;

@@ -3,9 +3,11 @@ import { html, nothing } from "lit";
 import { unsafeHTML } from "lit/directives/unsafe-html.js";
 import { NOWHERE } from "../../shared/address.ts";
 import type { ChatMessage, MessageEvent as Message } from "../../shared/events.ts";
-import { shownText } from "../../shared/foreign-text.ts";
+import { quotedName, shownText } from "../../shared/foreign-text.ts";
+import { LIMITS } from "../../shared/limits.ts";
 import { isFromElsewhere, partiesOf, placeOf } from "../../shared/message-parties.ts";
 import type { MessageStatus } from "../../shared/operations/messages.ts";
+import { PRESENTATION_REFERENCE } from "../../shared/presentation-kind.ts";
 import { GROUP_REFERENCE } from "../composer/draft.ts";
 import { iconButton } from "../controls/controls.ts";
 import { copy, copyFrom } from "../controls/copy.ts";
@@ -19,6 +21,10 @@ import { type DeliveryWord, deliveries, type RecipientDelivery, settled } from "
 import { flatten } from "./excerpt.ts";
 import { initialsOf } from "./initials.ts";
 import { renderMarkdown } from "./markdown.ts";
+
+function isSlot(slot: unknown): slot is number {
+  return Number.isInteger(slot) && Number(slot) >= 1 && Number(slot) <= LIMITS.presentation.slots;
+}
 
 const MODE_WORDS = { send: "", request_reply: "asks for a reply", mail: "Mail" } as const;
 const EXCERPT = 160;
@@ -149,7 +155,7 @@ export class MessageElement extends View {
                 )}
               </div>`
         }
-        ${this.#mentions(message)}
+        ${this.#mentions(message)} ${this.#shown(message)}
         ${over === null ? deliveryLine(list, owes && this.mayWrite ? () => this.reply() : null) : nothing}
       </div>
       ${this.#actions(message, list, owes)}`;
@@ -232,6 +238,26 @@ export class MessageElement extends View {
       .map((reference) => placeOf(reference["title"], reference["instance_name"]));
     if (places.length === 0) return nothing;
     return html`<p class="mentions">${icon("references")}<span>mentions <bdi>${places.join(", ")}</bdi></span></p>`;
+  }
+
+  /** Slots that it refers to. */
+  #shown(message: ChatMessage) {
+    return message.refs.map(({ kind, slot, title, event_id: eventId }) => {
+      if (kind !== PRESENTATION_REFERENCE || !isSlot(slot)) return nothing;
+      const named = typeof title === "string" && title.trim() !== "" ? quotedName(title) : `Slot ${slot}`;
+      const versionId = typeof eventId === "string" ? eventId : null;
+      return html`<p class="mentions">
+        <button
+          type="button"
+          class="link"
+          tabindex="-1"
+          title="Show it beside the conversation"
+          @click=${() => this.tell("go-to", { groupId: this.event.group_id, slot, versionId })}
+        >
+          ${icon("eye")}<bdi>${named}</bdi>
+        </button>
+      </p>`;
+    });
   }
 
   #actions(message: ChatMessage, list: readonly RecipientDelivery[], owes: boolean) {

@@ -66,6 +66,7 @@ class GroupHeaderElement extends View {
             ? iconButton({ icon: "play", label: "Start the Group", onClick: () => this.#setState("active") })
             : nothing
         }
+        ${iconButton({ icon: "eye", label: "Presentations", keys: "p", onClick: () => this.tell("go-to", { groupId: this.conversation.groupId, slot: 1 }) })}
         ${iconButton({ icon: "search", label: "Search", keys: "/", pressed: this.searching, onClick: () => this.tell("search") })}
         <svc-menu label="Group actions" .items=${() => this.#menu(state)}></svc-menu>
       </span>

@@ -104,6 +104,12 @@ export interface Host {
   upload(groupId: string, file: File, options: UploadOptions): Promise<Uploaded>;
   /** A local address of an attachment's bytes; release it when it is no longer shown. */
   blob(groupId: string, sha256: string): Promise<BlobAddress>;
+  /** An attachment's bytes. */
+  bytes(groupId: string, sha256: string): Promise<Blob>;
+  /**
+   * Where a version of a slot is served, to be framed; null where the page may frame nothing.
+   */
+  readonly presentation: ((groupId: string, slot: number, eventId: string) => string) | null;
   /** Saves an attachment's bytes where the person wants them. */
   save(groupId: string, sha256: string, name: string): Promise<void>;
   /** Whether something that is dragged, with data of these types, can be dropped as files. */

@@ -7,6 +7,7 @@ import "../../feed/feed.ts";
 import "../../feed/search.ts";
 import "../../feed/thread.ts";
 import "../../groups/group-header.ts";
+import "../../presentations/presentation-panel.ts";
 import "../../questions/question.ts";
 import type { MessageFilter } from "../../../shared/address.ts";
 import type { ComposerElement } from "../../composer/composer.ts";
@@ -27,6 +28,8 @@ interface ConversationColumn {
   filter: MessageFilter;
   /** A message of the thread that is shown. */
   thread: string | null;
+  /** The slot that is shown beside the feed. */
+  slot: { slot: number; versionId: string | null } | null;
   /** Files are held over the page. */
   dragging: boolean;
   feed: Ref<FeedElement>;
@@ -62,8 +65,8 @@ export function conversationColumn(column: ConversationColumn): TemplateResult {
     ></svc-composer>`;
 }
 
-/** The search or the thread, over the feed. */
-function over({ conversation, host, search, filter, thread }: ConversationColumn) {
+/** The search, the thread or a slot, over the feed or beside it. */
+function over({ conversation, host, search, filter, thread, slot }: ConversationColumn) {
   if (search !== null)
     return html`<svc-search
       .conversation=${conversation}
@@ -71,8 +74,15 @@ function over({ conversation, host, search, filter, thread }: ConversationColumn
       .given=${search}
       .givenFilter=${filter}
     ></svc-search>`;
-  if (thread === null) return nothing;
-  return html`<svc-thread .conversation=${conversation} .host=${host} .eventId=${thread}></svc-thread>`;
+  if (thread !== null)
+    return html`<svc-thread .conversation=${conversation} .host=${host} .eventId=${thread}></svc-thread>`;
+  if (slot === null) return nothing;
+  return html`<svc-presentations
+    .conversation=${conversation}
+    .host=${host}
+    .slotNumber=${slot.slot}
+    .versionId=${slot.versionId}
+  ></svc-presentations>`;
 }
 
 /** What agents ask, below the feed: the Actors' column may be hidden. */

@@ -33,6 +33,7 @@ interface Heard {
   "sort-groups": GroupOrder;
   "close-search": undefined;
   "close-thread": undefined;
+  "close-presentations": undefined;
   staleness: boolean;
   "choose-screen-reader": boolean;
   "open-address": Address;

@@ -11,6 +11,7 @@ const KEYS: readonly (readonly [keys: readonly string[], what: string])[] = [
   [["r"], "Reply to the focused message, or to the latest"],
   [["u"], "Mark the focused message and those after it as unread"],
   [["c"], "Write"],
+  [["p"], "Show and close the presentations"],
   [["↑", "↓"], "Move in a list"],
   [["Home", "End"], "First and last item; in the feed, the oldest and latest message"],
   [["@", "#"], "While writing: mention an Actor or another Group"],

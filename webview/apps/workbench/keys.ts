@@ -10,6 +10,8 @@ interface KeyActions {
   search: () => void;
   reply: () => void;
   write: () => void;
+  /** Shows what the slots show, or closes it. */
+  presentations: () => void;
   unread: () => void;
   map: () => void;
   palette: () => void;
@@ -41,6 +43,7 @@ export function handleKey(event: KeyboardEvent, actions: KeyActions): void {
     "/": actions.search,
     r: actions.reply,
     c: actions.write,
+    p: actions.presentations,
     u: actions.unread,
     "?": actions.map,
     Home: actions.oldest,

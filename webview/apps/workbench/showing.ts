@@ -74,6 +74,12 @@ export class Showing extends Store {
     return this.#thread;
   }
 
+  /** The slot that is shown beside the feed, and its earlier version if one is; null for none. */
+  get slot(): { slot: number; versionId: string | null } | null {
+    const { slot, versionId } = this.#navigation.address;
+    return slot === null ? null : { slot, versionId };
+  }
+
   get problem(): string | null {
     return this.#problem;
   }
@@ -162,7 +168,8 @@ export class Showing extends Store {
     this.#thread = null;
     const inView = () => document.visibilityState === "visible" && !this.#parts.covered();
     // What lies over the feed hides it.
-    const looking = () => inView() && document.hasFocus() && !this.#searching && this.#thread === null;
+    const looking = () =>
+      inView() && document.hasFocus() && !this.#searching && this.#thread === null && this.slot === null;
     const conversation = new Conversation(host, groupId, looking, inView);
     this.#conversation = conversation;
     const { draft } = conversation;
@@ -211,7 +218,7 @@ export class Showing extends Store {
       this.fail("The address names a Group that doesn’t exist here, or that you have no access to.");
   }
 
-  #show({ groupId, eventId, threadId, actorId, search }: Address, left: Address | null): void {
+  #show({ groupId, eventId, threadId, actorId, search, slot }: Address, left: Address | null): void {
     const { groups, layout } = this.#parts;
     if (groupId !== null) {
       if (left !== null || !groups.loaded) this.#named = groupId;
@@ -224,7 +231,7 @@ export class Showing extends Store {
     this.#thread = threadId;
     this.changed();
     conversation.marks.returned();
-    if (threadId !== null && narrow) layout.show("feed");
+    if ((threadId !== null || slot !== null) && narrow) layout.show("feed");
     if (actorId !== null) {
       conversation.terminals.show(actorId);
       if (narrow) layout.show("terminals");

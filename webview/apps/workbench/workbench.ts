@@ -259,6 +259,7 @@ class WorkbenchElement extends View {
     });
     on("close-search", () => this.#endSearch());
     on("close-thread", () => this.#endThread());
+    on("close-presentations", () => this.#endThread());
     on("found", (eventId) => this.#showing.go({ eventId }));
     on("searched", (sought) => this.#showing.settle(sought));
     on("copy-link", (to) => void this.#showing.copyLink(to));
@@ -394,6 +395,7 @@ class WorkbenchElement extends View {
       search: this.#showing.search,
       filter: this.#showing.filter,
       thread: this.#showing.thread,
+      slot: this.#showing.slot,
       dragging: this.dragging,
       feed: this.#feed,
       composer: this.#composer,
@@ -546,6 +548,7 @@ class WorkbenchElement extends View {
       search: () => this.#search(),
       reply: () => this.#reply(),
       write: () => void this.#write(),
+      presentations: () => this.#showing.go(this.#showing.slot === null ? { slot: 1 } : {}),
       unread: () => this.#focused()?.markUnread(),
       palette: () =>
         void this.#dialog("palette", {
@@ -563,7 +566,7 @@ class WorkbenchElement extends View {
   #escape(): boolean {
     if (this.#showing.searching) this.#endSearch();
     else if (this.#composer.value?.escape() === true) this.#composer.value.focus();
-    else if (this.#showing.thread !== null) this.#endThread();
+    else if (this.#showing.thread !== null || this.#showing.slot !== null) this.#endThread();
     else if (document.activeElement?.matches("svc-composer *") === true) this.#feed.value?.focusRow();
     else return false;
     return true;

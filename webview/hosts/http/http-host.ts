@@ -146,10 +146,16 @@ export class HttpHost implements Host {
   }
 
   async blob(groupId: string, sha256: string): Promise<BlobAddress> {
-    const url = this.#requests.framed(`${API_PREFIX}/groups/${groupId}/blobs/${sha256}`);
-    const bytes = await this.#requests.blob(url);
-    const local = URL.createObjectURL(bytes);
-    return { url: local, release: () => URL.revokeObjectURL(local) };
+    const url = URL.createObjectURL(await this.bytes(groupId, sha256));
+    return { url, release: () => URL.revokeObjectURL(url) };
+  }
+
+  bytes(groupId: string, sha256: string): Promise<Blob> {
+    return this.#requests.blob(`${API_PREFIX}/groups/${groupId}/blobs/${sha256}`);
+  }
+
+  presentation(groupId: string, slot: number, eventId: string): string {
+    return `${API_PREFIX}/groups/${groupId}/presentations/${slot}/content?event=${eventId}`;
   }
 
   async save(groupId: string, sha256: string, name: string): Promise<void> {

@@ -187,10 +187,16 @@ export class VsCodeHost implements Host {
     }
   }
 
+  readonly presentation = null;
+
   async blob(groupId: string, sha256: string): Promise<BlobAddress> {
-    const parts = await this.#readPieces({ type: "blob", group_id: groupId, sha256 });
-    const url = URL.createObjectURL(new Blob(parts.pieces));
+    const url = URL.createObjectURL(await this.bytes(groupId, sha256));
     return { url, release: () => URL.revokeObjectURL(url) };
+  }
+
+  async bytes(groupId: string, sha256: string): Promise<Blob> {
+    const { pieces } = await this.#readPieces({ type: "blob", group_id: groupId, sha256 });
+    return new Blob(pieces);
   }
 
   async #readPieces(

@@ -1,0 +1,185 @@
+/** What slots show beside the conversation, and hostile pages in them. */
+import assert from "node:assert/strict";
+import { createServer, type Server } from "node:http";
+import type { AddressInfo } from "node:net";
+import type { Page } from "playwright-core";
+import { until } from "../support/until.ts";
+import { violations } from "./axe.ts";
+import { type Setting, useSetting } from "./setting.ts";
+
+describe("Workbench: presentations", () => {
+  let setting: Setting;
+  let groupId: string;
+  let lead: ReturnType<Setting["daemon"]["client"]>;
+  let outside: Server;
+  const reached: string[] = [];
+
+  useSetting((opened) => {
+    setting = opened;
+  });
+
+  before(async () => {
+    const group = await setting.group("shown", ["lead"]);
+    groupId = group.groupId;
+    lead = group.actors["lead"]!;
+    outside = createServer((request, response) => {
+      reached.push(request.url ?? "");
+      response.setHeader("Access-Control-Allow-Origin", "*");
+      response.end("reached");
+    });
+    await new Promise<void>((resolve) => {
+      outside.listen(0, "127.0.0.1", resolve);
+    });
+  });
+  after(() => void outside.close());
+
+  const publish = (slot: number, kind: "html" | "markdown" | "csv" | "image", title: string, text: string) =>
+    lead.result("presentation_publish", { group_id: groupId, slot, kind, title, text });
+  async function at(query: string, more: Parameters<Setting["window"]>[0] = {}): Promise<Page> {
+    const link = new URL(await setting.loginLink());
+    const path = `${link.origin}/?group=${groupId}${query}${link.hash}`;
+    return (await setting.window({ ...more, path })).page;
+  }
+
+  it("are opened from a message, step back, follow what is published, and close with Escape", async () => {
+    await publish(1, "markdown", "Plan <b>1</b>", "# First *plan*");
+    const reference = { kind: "presentation_ref", slot: 1, title: "The plan" };
+    await lead.result("send", { group_id: groupId, text: "Look", to: ["user"], refs: [reference] });
+    const page = await at("");
+    await page.getByRole("button", { name: "The plan" }).click();
+    const panel = page.locator("svc-presentations");
+    await panel.locator("h1", { hasText: "First plan" }).waitFor();
+    assert.equal(await panel.locator(".presentation-title").textContent(), "Plan <b>1</b>");
+    await publish(1, "csv", "Table", 'name,sum\n"a, ""b""",=1+1\n');
+    await panel.locator("td", { hasText: "=1+1" }).waitFor();
+    assert.deepEqual(await panel.locator("td").allTextContents(), ['a, "b"', "=1+1"]);
+    await panel.getByRole("button", { name: "Earlier version" }).click();
+    await panel.locator("h1", { hasText: "First plan" }).waitFor();
+    assert.match(new URL(page.url()).search, /presentation=1&version=[0-9a-f]{32}$/);
+    await panel.getByRole("button", { name: "Slot 3 empty" }).click();
+    await panel.getByText("Slot 3 is empty.").waitFor();
+    await page.keyboard.press("Escape");
+    await panel.waitFor({ state: "detached" });
+    assert.equal(new URL(page.url()).search, `?group=${groupId}`);
+  });
+
+  it("can be used by everyone, at any width and in every theme", async () => {
+    await publish(1, "csv", "Table", "name,sum\na,1\n");
+    for (const theme of ["dark", "light", "hc-dark", "hc-light"] as const) {
+      const page = await at("&presentation=1", { theme, width: theme === "light" ? 360 : 1440 });
+      await page.locator("svc-presentations td").first().waitFor();
+      assert.deepEqual(await violations(page), []);
+      const box = (await page.locator("svc-presentations").boundingBox())!;
+      assert.ok(box.x >= 0 && box.x + box.width <= (theme === "light" ? 360 : 1440), JSON.stringify(box));
+    }
+  });
+
+  it("let a hostile page reach nothing", async () => {
+    const { port } = outside.address() as AddressInfo;
+    const away = `http://127.0.0.1:${port}`;
+    await publish(
+      2,
+      "html",
+      "Hostile",
+      `<link rel=stylesheet href="${away}/style">
+      <img src="${away}/image"><iframe src="${away}/frame"></iframe><form action="${away}/form"><input name=a></form>
+      <a id=download download href="data:text/plain,x">d</a><script>
+      const tried = {};
+      const attempt = (name, run) => { try { const got = run(); tried[name] = got === null ? "none" : "reached"; } catch { tried[name] = "refused"; } };
+      attempt("storage", () => localStorage.length);
+      attempt("session", () => sessionStorage.length);
+      attempt("cookie", () => document.cookie);
+      attempt("parent", () => parent.document.title);
+      attempt("top", () => { top.location.href = "${away}/top"; });
+      attempt("popup", () => open("${away}/popup"));
+      attempt("database", () => indexedDB.open("a"));
+      attempt("form", () => { document.forms[0].submit(); return null; });
+      attempt("download", () => { document.getElementById("download").click(); return null; });
+      attempt("beacon", () => navigator.sendBeacon("${away}/beacon") ? 1 : null);
+      const worker = async () => { try { await navigator.serviceWorker.register("/x.js"); return "reached"; } catch { return "refused"; } };
+      const network = async (url) => { try { await fetch(url); return "reached"; } catch { return "refused"; } };
+      (async () => {
+        tried.worker = await worker();
+        tried.network = await network("${away}/fetch");
+        tried.daemon = await network("/api/v1/groups");
+        tried.origin = origin;
+        console.log("tried " + JSON.stringify(tried));
+        location.href = "${away}/self";
+      })();
+      </script>`,
+    );
+    const downloads: string[] = [];
+    const said: string[] = [];
+    const prepare = async (opened: Page) => {
+      opened.on("download", (download) => downloads.push(download.url()));
+      opened.on("console", (message) => said.push(message.text()));
+    };
+    const page = await at("&presentation=2", { expected: /./, prepare });
+    const answer = () => said.find((text) => text.startsWith("tried "));
+    await until("the page has tried everything", async () => answer() !== undefined, 60_000);
+    const tried = JSON.parse(answer()!.slice("tried ".length)) as Record<string, string>;
+    assert.deepEqual(tried, {
+      storage: "refused",
+      session: "refused",
+      cookie: "refused",
+      parent: "refused",
+      top: "refused",
+      popup: "none",
+      database: "refused",
+      form: "none",
+      download: "none",
+      beacon: tried["beacon"],
+      worker: "refused",
+      network: "refused",
+      daemon: "refused",
+      origin: "null",
+    });
+    const isKept = async () => said.some((text) => text.includes(`${away}/`) && text.includes("frame-src"));
+    await until(`the frame was kept from leaving: ${said.join("\n")}`, isKept, 60_000);
+    assert.deepEqual([reached, downloads, page.context().pages().length], [[], [], 1]);
+    assert.equal(new URL(page.url()).pathname, "/");
+  });
+
+  it("serve content to a signed-in browser only, each kind with its policy", async () => {
+    await publish(
+      3,
+      "image",
+      "Drawing",
+      '<svg xmlns="http://www.w3.org/2000/svg" width="9" height="9"><script>document.title = 1</script></svg>',
+    );
+    const page = await at("&presentation=3");
+    const picture = page.locator(".presentation-image");
+    await picture.waitFor();
+    await until("it is drawn", () =>
+      picture.evaluate((image) => (image as HTMLImageElement).naturalWidth === 9),
+    );
+    const address = (slot: number) => `/api/v1/groups/${groupId}/presentations/${slot}/content`;
+    const headers = (slot: number) =>
+      page.evaluate(async (url) => {
+        const answer = await fetch(url);
+        return [
+          answer.status,
+          answer.headers.get("content-type"),
+          answer.headers.get("content-security-policy"),
+          answer.headers.get("x-content-type-options"),
+        ];
+      }, address(slot));
+    assert.deepEqual(await headers(2), [
+      200,
+      "text/html; charset=utf-8",
+      "sandbox allow-scripts; default-src 'none'; style-src 'unsafe-inline'; script-src 'unsafe-inline'; img-src data: blob:; font-src data:",
+      "nosniff",
+    ]);
+    assert.deepEqual(await headers(3), [
+      200,
+      "image/svg+xml",
+      "sandbox; default-src 'none'; style-src 'unsafe-inline'",
+      "nosniff",
+    ]);
+    const origin = await setting.origin();
+    const { token } = await setting.owner.result("access_token_create", { name: "script" });
+    const bare = await fetch(origin + address(2));
+    const bearer = await fetch(origin + address(2), { headers: { authorization: `Bearer ${token}` } });
+    assert.deepEqual([bare.status, bearer.status], [401, 403]);
+  });
+});

@@ -1,0 +1,327 @@
+/**
+ * `<svc-presentations>`: what the Group's four slots show, beside the feed. A page runs in a frame
+ * with an opaque origin (docs/presentations.md#what-a-page-can-do).
+ */
+import { html, nothing, type PropertyValues } from "lit";
+import { unsafeHTML } from "lit/directives/unsafe-html.js";
+import { type Address, NOWHERE } from "../../shared/address.ts";
+import { shownName, shownText } from "../../shared/foreign-text.ts";
+import { LIMITS } from "../../shared/limits.ts";
+import type { Presentation } from "../../shared/operations/presentations.ts";
+import type { ResultOf } from "../../shared/operations/registry.ts";
+import { sizeWords } from "../../shared/size-words.ts";
+import { announce } from "../controls/announce.ts";
+import { failure, iconButton, skeleton } from "../controls/controls.ts";
+import { icon } from "../controls/icons.ts";
+import "../controls/time.ts";
+import { button } from "../controls/toolkit.ts";
+import { follow, View } from "../controls/view.ts";
+import type { Conversation } from "../feed/conversation.ts";
+import { renderMarkdown } from "../feed/markdown.ts";
+import type { BlobAddress, Host } from "../hosts/host.ts";
+import { readCsv, type Table } from "./csv.ts";
+
+type Listed = ResultOf<"presentation_list">;
+
+class PresentationsElement extends View {
+  static override readonly properties = {
+    conversation: { attribute: false },
+    host: { attribute: false },
+    slotNumber: { type: Number },
+    versionId: {},
+    listed: { state: true },
+    text: { state: true },
+    picture: { state: true },
+    problem: { state: true },
+  };
+  declare conversation: Conversation;
+  declare host: Host;
+  declare slotNumber: number;
+  /** An earlier version; null for what the slot shows now. */
+  declare versionId: string | null;
+  declare listed: Listed | null;
+  /** Of the version that is shown, if it is text. */
+  declare text: { eventId: string; content: string } | null;
+  declare picture: (BlobAddress & { eventId: string }) | null;
+  declare problem: string | null;
+  #unfollow: () => void = () => {};
+  #reading = 0;
+  /** The version whose content was asked for. */
+  #loading: string | null = null;
+
+  constructor() {
+    super();
+    this.listed = null;
+    this.text = null;
+    this.picture = null;
+    this.problem = null;
+    follow(this, () => [this.conversation?.group]);
+  }
+
+  override disconnectedCallback(): void {
+    super.disconnectedCallback();
+    this.#unfollow();
+    this.#release();
+  }
+
+  protected override willUpdate(changed: PropertyValues<this>): void {
+    if (changed.has("conversation")) {
+      this.listed = null;
+      this.#watch();
+    }
+    if (changed.has("conversation") || changed.has("slotNumber")) void this.#read();
+  }
+
+  /** The feed may be elsewhere in the history, so this has its own ear. */
+  #watch(): void {
+    this.#unfollow();
+    this.#unfollow = this.host.watchLedger(this.conversation.groupId, null, {
+      event: ({ kind }) => {
+        if (kind === "presentation.publish" || kind === "presentation.clear") void this.#read();
+      },
+      reload: () => void this.#read(),
+    });
+  }
+
+  protected override updated(): void {
+    const { shown } = this;
+    if (shown !== null && shown.event_id !== this.#loading) void this.#load(shown);
+  }
+
+  /** Null while nothing is known, or nothing is shown. */
+  get shown(): Presentation | null {
+    const { listed, versionId } = this;
+    if (listed === null) return null;
+    const { versions } = listed;
+    return versions.find((one) => (versionId === null ? one.current : one.event_id === versionId)) ?? null;
+  }
+
+  protected override render() {
+    const { shown, listed } = this;
+    return html`<section class="presentations" aria-label="Presentations">
+      <header class="search-bar">
+        ${icon("eye")}
+        <h2 class="thread-title">Presentations</h2>
+        ${iconButton({ icon: "link", label: "Copy a link to this slot", onClick: () => this.tell("copy-link", { slot: this.slotNumber, versionId: this.versionId }) })}
+        ${iconButton({ icon: "close", label: "Close the presentations", keys: "Esc", onClick: () => this.tell("close-presentations") })}
+      </header>
+      <div class="tabs" role="group" aria-label="Slots">${this.#slots()}</div>
+      ${shown === null ? nothing : this.#head(shown)}
+      <div class="presentation-body" aria-busy=${listed === null}>
+        ${failure(this.problem)}
+        ${listed === null ? (this.problem === null ? skeleton(3, "feed") : nothing) : shown === null ? this.#empty() : this.#content(shown)}
+      </div>
+    </section>`;
+  }
+
+  #slots() {
+    const slots =
+      this.listed?.slots ??
+      Array.from({ length: LIMITS.presentation.slots }, (_, at) => ({ slot: at + 1, presentation: null }));
+    return slots.map(({ slot, presentation }) => {
+      const title = presentation === null ? "empty" : shownName(presentation.title);
+      return html`<button
+        type="button"
+        class="tab slot-tab"
+        title=${title}
+        aria-pressed=${slot === this.slotNumber}
+        @click=${() => this.#go({ slot })}
+      >
+        <span><span class="only-heard">Slot </span>${slot}</span><bdi>${title}</bdi>
+      </button>`;
+    });
+  }
+
+  #head(shown: Presentation) {
+    const versions = this.listed?.versions ?? [];
+    const at = versions.findIndex(({ event_id: id }) => id === shown.event_id);
+    const step = (by: number, label: string, name: "chevron-left" | "chevron-right") => {
+      const to = versions[at + by];
+      return iconButton({
+        icon: name,
+        label,
+        disabled: to === undefined,
+        onClick: () =>
+          this.#go({
+            slot: this.slotNumber,
+            versionId: to?.current === true ? null : (to?.event_id ?? null),
+          }),
+      });
+    };
+    return html`<div class="presentation-head">
+      <h3 class="presentation-title"><bdi>${shownName(shown.title)}</bdi></h3>
+      <span class="presentation-by"><bdi>${this.conversation.group.name(shown.by)}</bdi> · <svc-time value=${shown.ts}></svc-time>${shown.bytes === undefined ? nothing : ` · ${sizeWords(shown.bytes)}`}</span>
+      <span class="head-end">
+        ${step(1, "Earlier version", "chevron-left")}
+        <span class="presentation-version">${versions.length - at} of ${versions.length}</span>
+        ${step(-1, "Later version", "chevron-right")}
+      </span>
+    </div>`;
+  }
+
+  #empty() {
+    const { versions } = this.listed!;
+    const [newest] = versions;
+    const sentence =
+      this.versionId === null ? `Slot ${this.slotNumber} is empty.` : "This version can no longer be shown.";
+    return html`<div class="empty">
+      ${icon("eye", "empty-icon")}
+      <p>${sentence} An agent shows a result here with svc_presentation, and you with <code>svc presentation publish</code>.</p>
+      ${
+        newest === undefined
+          ? nothing
+          : button({
+              label: "Show the latest version",
+              onClick: () =>
+                this.#go({ slot: this.slotNumber, versionId: newest.current ? null : newest.event_id }),
+            })
+      }
+    </div>`;
+  }
+
+  #content(shown: Presentation) {
+    const title = shownName(shown.title);
+    switch (shown.kind) {
+      case "url":
+        return this.#link(shown.url ?? "");
+      case "markdown":
+      case "csv":
+        if (this.text?.eventId !== shown.event_id)
+          return this.problem === null ? skeleton(3, "feed") : nothing;
+        return shown.kind === "csv"
+          ? table(readCsv(this.text.content), title)
+          : this.#markdown(this.text.content);
+      case "image": {
+        const source =
+          this.#address(shown) ?? (this.picture?.eventId === shown.event_id ? this.picture.url : null);
+        if (source === null && shown.mime_type === "image/svg+xml") return this.#elsewhere();
+        return source === null
+          ? nothing
+          : html`<img class="presentation-image" src=${source} alt=${title} />`;
+      }
+      case "html":
+      case "pdf": {
+        const source = this.#address(shown);
+        if (source === null) return this.#elsewhere();
+        if (shown.kind === "html")
+          return html`<iframe class="presentation-frame" title=${title} sandbox="allow-scripts" referrerpolicy="no-referrer" src=${source}></iframe>`;
+        return html`<p class="hint pad"><a class="link" href=${source} target="_blank" rel="noopener noreferrer">Open the PDF</a> in the browser’s own viewer.</p>`;
+      }
+    }
+  }
+
+  /** The host is what tells where a link leads. */
+  #link(url: string) {
+    const host = URL.canParse(url) ? new URL(url).host : "";
+    return html`<div class="empty">
+      ${icon("link-external", "empty-icon")}
+      <p>A page of <strong><bdi>${shownName(host)}</bdi></strong></p>
+      <p class="presentation-address"><bdi>${shownName(url)}</bdi></p>
+      ${button({ label: `Open ${shownName(host)}`, primary: true, onClick: () => this.host.openLink(url) })}
+    </div>`;
+  }
+
+  #markdown(text: string) {
+    return html`<div class="markdown presentation-text" @click=${this.#onClick}>${unsafeHTML(renderMarkdown(text))}</div>`;
+  }
+
+  /** An editor's page may not frame it. */
+  #elsewhere() {
+    return html`<div class="empty">
+      ${icon("link-external", "empty-icon")}
+      <p>The editor can’t show this kind. A browser can.</p>
+      ${button({ label: "Open in the browser", primary: true, onClick: () => void this.#openInBrowser() })}
+    </div>`;
+  }
+
+  async #openInBrowser(): Promise<void> {
+    const { conversation, slotNumber: slot, versionId } = this;
+    try {
+      const address = { ...NOWHERE, groupId: conversation.groupId, slot, versionId };
+      this.host.openLink(await this.host.addresses.link(address));
+    } catch (error) {
+      this.problem = wordsOf(error);
+    }
+  }
+
+  #address({ slot, event_id: eventId }: Presentation): string | null {
+    return this.host.presentation?.(this.conversation.groupId, slot, eventId) ?? null;
+  }
+
+  #go(to: Partial<Address>): void {
+    this.tell("go-to", { groupId: this.conversation.groupId, ...to });
+  }
+
+  async #read(): Promise<void> {
+    const { groupId } = this.conversation;
+    const reading = ++this.#reading;
+    const before = this.shown;
+    try {
+      const listed = await this.host.call("presentation_list", { group_id: groupId, slot: this.slotNumber });
+      if (reading !== this.#reading) return;
+      this.listed = listed;
+      this.problem = null;
+      const { shown } = this;
+      if (
+        before !== null &&
+        shown !== null &&
+        shown.event_id !== before.event_id &&
+        shown.slot === before.slot
+      )
+        announce(`Slot ${shown.slot} shows ${shownName(shown.title)}`);
+    } catch (error) {
+      if (reading === this.#reading) this.problem = wordsOf(error);
+    }
+  }
+
+  async #load({ event_id: eventId, kind, sha256, mime_type: mimeType }: Presentation): Promise<void> {
+    this.#loading = eventId;
+    this.#release();
+    const isPicture = kind === "image" && this.host.presentation === null && mimeType !== "image/svg+xml";
+    if (sha256 === undefined || (kind !== "markdown" && kind !== "csv" && !isPicture)) return;
+    try {
+      if (isPicture) {
+        const address = await this.host.blob(this.conversation.groupId, sha256);
+        if (this.#loading === eventId && this.isConnected) this.picture = { ...address, eventId };
+        else address.release();
+        return;
+      }
+      const content = await (await this.host.bytes(this.conversation.groupId, sha256)).text();
+      if (this.#loading === eventId) this.text = { eventId, content };
+    } catch (error) {
+      if (this.#loading === eventId) this.problem = wordsOf(error);
+    }
+  }
+
+  #release(): void {
+    this.picture?.release();
+    this.picture = null;
+    this.text = null;
+  }
+
+  readonly #onClick = (event: Event): void => {
+    const link = event.target instanceof Element ? event.target.closest("a") : null;
+    if (link === null) return;
+    event.preventDefault();
+    if (link.href !== "") this.host.openLink(link.href);
+  };
+}
+
+function wordsOf(error: unknown): string {
+  return error instanceof Error ? error.message : String(error);
+}
+
+function table({ rows, cut }: Table, title: string) {
+  const [head = [], ...rest] = rows;
+  return html`<div class="presentation-table" tabindex="0" role="region" aria-label=${title}>
+      <table>
+        <thead><tr>${head.map((cell) => html`<th dir="auto" scope="col">${shownText(cell)}</th>`)}</tr></thead>
+        <tbody>
+          ${rest.map((row) => html`<tr>${row.map((cell) => html`<td dir="auto">${shownText(cell)}</td>`)}</tr>`)}
+        </tbody>
+      </table>
+    </div>
+    ${cut ? html`<p class="hint pad">There is more than is shown here.</p>` : nothing}`;
+}
+
+customElements.define("svc-presentations", PresentationsElement);
