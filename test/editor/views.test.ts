@@ -163,6 +163,7 @@ describe("the ticker and Direct connections in the editor", function () {
       });
 
     it("are shown whole and as they are, and allowed once", async () => {
+      await window.openSideBar();
       await ask("WAIT for a TOOL");
       await row().filter({ hasText: "asks to use Bash once: echo one" }).waitFor();
       await picture("question");
@@ -299,7 +300,6 @@ describe("the ticker and Direct connections in the editor", function () {
       await window.command("svc: Show the Account");
       const account = await window.documentWith("svc-account-dialog input, svc-account-dialog vscode-button");
       await look(account, "account");
-      await window.command("View: Close All Editors");
     });
   });
 });
