@@ -258,7 +258,7 @@ for (const kind of KINDS) {
     });
 
     it("end by either member, by a retired device, and by a Group that is gone", async () => {
-      verifies("EXT-024", "EXT-025", "EXT-029", "EXT-039", "EXT-040", "EXT-041", "EXT-048");
+      verifies("EXT-024", "EXT-025", "EXT-029", "EXT-039", "EXT-040", "EXT-041", "EXT-048", "EXT-049");
       const [one, two, three, four] = [
         await ann.connect("g1", ben, "h1"),
         await ann.connect("g2", ben, "h2"),

@@ -117,6 +117,7 @@ describe("ConnectPeerOperation", () => {
   });
 
   it("says which connection and which Groups it is for", () => {
+    verifies("EXT-058");
     for (const kind of KINDS)
       for (const operation of Object.values(operations(kind))) {
         assert.equal(connectionOf(operation), authorization(kind).connection_id);

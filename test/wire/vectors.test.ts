@@ -147,6 +147,30 @@ describe("test vectors", () => {
     );
   });
 
+  it("sign the connection of a request over an external connection last, in a domain of its own", () => {
+    verifies("EXT-059", "EXT-060");
+    const requests = (vectors("statements") as StatementVector[]).filter(({ kind }) => kind === "request");
+    const external = requests.filter(({ material }) => material.startsWith('["svc.connect.peer.group.'));
+    assert.ok(external.length > 0);
+    for (const { material, fields } of external) {
+      const proof = fields as Record<string, string>;
+      assert.deepEqual(JSON.parse(material), [
+        "svc.connect.peer.group.request.v1",
+        proof["account_origin"],
+        proof["account_id"],
+        proof["source_instance_id"],
+        proof["source_device_id"],
+        proof["target_instance_id"],
+        proof["target_device_id"],
+        proof["request_id"],
+        proof["issued_at"],
+        proof["expires_at"],
+        proof["operation_sha256"],
+        proof["connection_id"],
+      ]);
+    }
+  });
+
   for (const vector of vectors("statements") as StatementVector[]) {
     it(`${vector.name}: the same bytes are signed, and the object is written alike`, () => {
       verifies("PROOF-004", "PROOF-005", "PROOF-008", "PROOF-014", "PROOF-001", "PROOF-006", "PROOF-011");

@@ -1,12 +1,16 @@
 /**
- * Both members answer, end and retire at the same moment, on PostgreSQL at two services. What comes
- * out is always what some order of the same steps gives.
+ * Both members answer, end and retire, are removed, and lose their Group at the same moment, on
+ * PostgreSQL at two services. What comes out is always what some order of the same steps gives.
+ * WITHSTAND_ROUNDS sets how often.
  */
 import assert from "node:assert/strict";
 import { createHash, randomUUID } from "node:crypto";
 import { Audit } from "../../account/audit.ts";
 import { Connections } from "../../account/connections/connections.ts";
+import { Links } from "../../account/connections/links.ts";
 import { Devices } from "../../account/devices/devices.ts";
+import { VersionGate } from "../../account/directory/version-gate.ts";
+import { Operator } from "../../account/operator.ts";
 import { openStore, type Store } from "../../account/store/store.ts";
 import { RealClock } from "../../platform/real-clock.ts";
 import { RealRandom } from "../../platform/real-random.ts";
@@ -16,15 +20,19 @@ import { KINDS, TestService } from "../account/service.ts";
 import { verifies } from "../requirements.ts";
 import { type Chance, withSeed } from "../support/chance.ts";
 
-const ROUNDS = { sqlite: 300, postgres: 100 };
+const GIVEN = Number(process.env["WITHSTAND_ROUNDS"] ?? "0");
+const ROUNDS = GIVEN > 0 ? { sqlite: GIVEN, postgres: GIVEN } : { sqlite: 300, postgres: 100 };
 const ENDS = [0, 1] as const;
 type End = (typeof ENDS)[number];
 
-/** An invitation by `end` or its answer; the end of a connection; a retired device. */
+/**
+ * An invitation by `end` or its answer; the end of a connection, or the report of an instance that
+ * its Group is gone; an invitation whose Group is found gone; a retired device or removed member.
+ */
 type Step =
-  | { does: "accept" | "cancel" | "reject"; end: End }
-  | { does: "end"; end: End; connection: number }
-  | { does: "retire"; end: End };
+  | { does: "accept" | "cancel" | "reject" | "drop"; end: End }
+  | { does: "end" | "report"; end: End; connection: number }
+  | { does: "retire" | "remove"; end: End };
 
 /** What the store may say afterwards. Connections are numbered as they come about. */
 interface Model {
@@ -33,25 +41,28 @@ interface Model {
   retired: boolean[];
 }
 
+type Found = Pick<Model, "invitations" | "closed">;
+
 /** What one step does to the model. Answers what its caller is told. */
 function apply(model: Model, step: Step): string {
   const { end } = step;
   const active = model.closed.indexOf(false);
-  if (step.does === "retire") {
-    if (model.retired[end]!) return "ok";
+  if (step.does === "retire" || step.does === "remove") {
+    const ofMember = model.invitations.filter((_, by) => by === end || step.does === "remove");
+    if (step.does === "retire" && model.retired[end]!) return "ok";
     model.retired[end] = true;
     if (active !== -1) model.closed[active] = true;
-    const invitation = model.invitations[end]!;
-    if (invitation.state === "pending") invitation.state = "gone";
+    for (const invitation of ofMember) if (invitation.state === "pending") invitation.state = "gone";
     return "ok";
   }
-  if (step.does === "end") {
+  if (step.does === "end" || step.does === "report") {
     model.closed[step.connection] = true;
     return "ok";
   }
   const invitation = model.invitations[end]!;
   if (step.does !== "accept") {
-    if (invitation.state === "pending") invitation.state = step.does === "cancel" ? "cancelled" : "rejected";
+    const to = { cancel: "cancelled", reject: "rejected", drop: "gone" }[step.does];
+    if (invitation.state === "pending") invitation.state = to;
     return "ok";
   }
   if (invitation.state === "accepted" && invitation.connection === active && active !== -1) return "ok";
@@ -89,13 +100,17 @@ for (const kind of KINDS) {
       verifies("EXT-025", "EXT-031", "EXT-032");
       await withSeed(async (chance) => {
         for (let round = 0; round < ROUNDS[kind]; round += 1)
-          await once(stores, chance.stream(String(round)));
+          await once(stores, service.settings, chance.stream(String(round)));
       });
     });
   });
 }
 
-async function once(stores: readonly Store[], chance: Chance): Promise<void> {
+async function once(
+  stores: readonly Store[],
+  settings: TestService["settings"],
+  chance: Chance,
+): Promise<void> {
   const clock = new RealClock();
   const random = new RealRandom();
   const audit = new Audit(clock, random);
@@ -122,6 +137,18 @@ async function once(stores: readonly Store[], chance: Chance): Promise<void> {
     .execute();
   const tickets = ENDS.map((end) => ticketOf(members[end]!, devices[end]!, chance.name));
   const connections = stores.map((store) => new Connections({ store, clock, random, audit }));
+  const operators = stores.map((store) => new Operator({ store, settings, clock, random }));
+  const gate = new VersionGate(null);
+  const origin = "https://account.example";
+  const links = stores.map((store) => new Links({ store, clock, gate, origin }));
+  const deviceOf = (end: End) => ({
+    id: devices[end]!,
+    member: members[end]!,
+    hostname: "",
+    displayName: null,
+    accountLabel: "",
+    retired: false,
+  });
   const acting = (end: End) => ({ member: members[end]!, address: "192.0.2.1" });
   const other = (end: End): End => (end === 0 ? 1 : 0);
   const invitations: string[] = [];
@@ -139,6 +166,9 @@ async function once(stores: readonly Store[], chance: Chance): Promise<void> {
     try {
       if (step.does === "retire")
         await new Devices(stores[at]!, clock, audit).retire(members[end]!, devices[end]!, null);
+      else if (step.does === "remove") await operators[at]!.disableMember(members[end]!);
+      else if (step.does === "report") await links[at]!.invalidate(deviceOf(end), [known[step.connection]!]);
+      else if (step.does === "drop") await mine.dropInvitation(invitations[end]!);
       else if (step.does === "end") await mine.end(known[step.connection]!, acting(end));
       else if (step.does === "accept")
         await mine.accept(invitations[end]!, tickets[other(end)]!, acting(other(end)));
@@ -160,8 +190,20 @@ async function once(stores: readonly Store[], chance: Chance): Promise<void> {
   for (let phase = 0; phase < 2; phase += 1) {
     const steps = Array.from({ length: chance.one([2, 3, 4]) }, (): Step => {
       const end = chance.one(ENDS);
-      const does = chance.one(["accept", "accept", "accept", "cancel", "reject", "end", "retire"] as const);
-      if (does !== "end") return { does, end };
+      const does = chance.one([
+        "accept",
+        "accept",
+        "accept",
+        "accept",
+        "cancel",
+        "reject",
+        "drop",
+        "end",
+        "report",
+        "retire",
+        "remove",
+      ] as const);
+      if (does !== "end" && does !== "report") return { does, end };
       return known.length === 0 ? { does: "accept", end } : { does, end, connection: known.length - 1 };
     });
     const told = await Promise.all(steps.map(perform));
@@ -178,16 +220,18 @@ async function once(stores: readonly Store[], chance: Chance): Promise<void> {
   }
 }
 
-function isSame(next: Model, found: Omit<Model, "retired">, before: boolean[], steps: Step[]): boolean {
+function isSame(next: Model, found: Found, before: boolean[], steps: Step[]): boolean {
   const retired = ENDS.map(
-    (end) => before[end]! || steps.some((step) => step.does === "retire" && step.end === end),
+    (end) =>
+      before[end]! ||
+      steps.some(({ does, end: whose }) => (does === "retire" || does === "remove") && whose === end),
   );
   assert.deepEqual(next.retired, retired);
   return summary(next) === summary(found);
 }
 
 /** Everything but the order in which connections ended. */
-function summary({ invitations, closed }: Omit<Model, "retired">): string {
+function summary({ invitations, closed }: Found): string {
   const answers = invitations.map(({ state, connection }) => [
     state,
     connection !== null && closed[connection],
@@ -202,7 +246,7 @@ async function stateOf(
   members: readonly string[],
   ids: readonly string[],
   known: string[],
-): Promise<Omit<Model, "retired">> {
+): Promise<Found> {
   const rows = await db
     .selectFrom("group_connections")
     .selectAll()

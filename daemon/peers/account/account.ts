@@ -187,21 +187,13 @@ export class Account {
 
   /** The connections of a Group to other accounts, as last confirmed. Asks nobody. */
   groupStatus(groupId: string): ResultOf<"connect_group_status"> {
-    const { binding, problem } = this.#membership;
-    const { current, known, sync } = this.#links;
-    const isNew = sync.checked_at === null && sync.error_code === null && problem === null;
+    const { binding } = this.#membership;
+    const { current, known, sync, status } = this.#links;
     const links = (current === null ? [] : this.#links.ends(current)).filter(
       ({ own }) => own.group_id === groupId,
     );
     return {
-      status:
-        binding === null && problem === null
-          ? "not_linked"
-          : current !== null
-            ? "ready"
-            : isNew
-              ? "syncing"
-              : "unavailable",
+      status,
       links: links.map(({ link, own, other }) => ({
         id: link.id,
         connected_at: link.connected_at ?? null,

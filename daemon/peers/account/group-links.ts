@@ -12,6 +12,7 @@ import { HomeProblem } from "../../../platform/problem.ts";
 import type { Random } from "../../../platform/random.ts";
 import { Signal } from "../../../platform/signal.ts";
 import { LIMITS } from "../../../shared/limits.ts";
+import type { ResultOf } from "../../../shared/operations/registry.ts";
 import { type GroupLink, type GroupLinkEnd, GroupLinks } from "../../../shared/wire/v1/group-links.ts";
 import type { GroupRegistry } from "../../groups/registry.ts";
 import type { AccountClient, AccountFailure, Answered } from "./account-client.ts";
@@ -112,6 +113,15 @@ export class AccountGroupLinks {
     // The directory's answer may have ended what the last answer about connections confirmed.
     if (membership.value.disabled || !membership.value.logged_in) return null;
     return problemOf(known, membership.binding!, identity, clock.now()) === null ? known : null;
+  }
+
+  /** What is known now (docs/protocol.md#authority). */
+  get status(): ResultOf<"connect_group_status">["status"] {
+    const { binding, problem } = this.#deps.membership;
+    if (binding === null && problem === null) return "not_linked";
+    if (this.current !== null) return "ready";
+    const { checked_at: checkedAt, error_code: errorCode } = this.sync;
+    return checkedAt === null && errorCode === null && problem === null ? "syncing" : "unavailable";
   }
 
   /** How the last question went. */

@@ -106,7 +106,17 @@ describe("two daemons of two accounts", function () {
   });
 
   it("select a Group by a signed ticket, which shares nothing", async () => {
-    verifies("EXT-007", "EXT-008", "EXT-009", "EXT-010", "EXT-050", "EXT-051", "EXT-055", "EXT-056");
+    verifies(
+      "EXT-015",
+      "EXT-007",
+      "EXT-008",
+      "EXT-009",
+      "EXT-010",
+      "EXT-050",
+      "EXT-051",
+      "EXT-055",
+      "EXT-056",
+    );
     const url = await select(one);
     assert.ok(url.startsWith(`${service.origin}/connect/select?ticket=`));
     const ticket = JSON.parse(Buffer.from(fieldOf(url, "ticket"), "base64url").toString()) as Record<
@@ -328,7 +338,20 @@ describe("two daemons of two accounts", function () {
   });
 
   it("are disconnected by either member, and refused at the other side from then on", async () => {
-    verifies("EXT-024", "EXT-033", "EXT-034", "EXT-068", "EXT-069");
+    verifies("EXT-024", "EXT-033", "EXT-034", "EXT-035", "EXT-068", "EXT-069");
+    const task = { group_id: two.group_id, actor_id: "task" };
+    const started = join(two.project, "started");
+    await two.client.result("actor_add", {
+      ...task,
+      runtime: "custom",
+      runner: "pty",
+      command: ["sh", "-c", `echo $$ > ${started}; exec sleep 100000`],
+    });
+    await two.client.result("actor_start", task);
+    await until(
+      "the task at the other side",
+      () => existsSync(started) && readFileSync(started, "utf8") !== "",
+    );
     const { links } = await status(one);
     const before = await two.messages();
     const end = pathOf(links[0]!.end_url);
@@ -350,6 +373,8 @@ describe("two daemons of two accounts", function () {
     const outcome = await one.delivered(sourceEvent.id);
     assert.match(outcome.state, /^(?:failed|unconfirmed)$/u);
     assert.deepEqual(await two.messages(), before);
+    // Throws if there is no such process any more.
+    process.kill(Number(readFileSync(started, "utf8")), 0);
     for (const side of [one, two])
       assert.deepEqual(readdirSync(join(side.daemon.home, "state/connect/catalog")), []);
     const refused = await one.client.call("connect_send", {

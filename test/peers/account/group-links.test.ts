@@ -180,6 +180,37 @@ describe("connections to other accounts", () => {
     assert.deepEqual(pauses, [60, 60, 5, 10, 20, 40, 60, 60, 60]);
   });
 
+  it("have a state, which follows from the binding, the last answer and its time", async () => {
+    verifies("EXT-016", "EXT-018");
+    assert.equal(links.status, "syncing");
+    answer = () => "down";
+    links.start();
+    await until("the first failure", () => links.sync.error_code);
+    assert.equal(links.status, "unavailable");
+    answer = () => ({ status: 200, body: body([]) });
+    await links.refresh();
+    assert.equal(links.status, "ready");
+    answer = () => "down";
+    await links.refresh();
+    assert.equal(links.status, "ready");
+    setting.clock.advance(121_000);
+    assert.equal(links.status, "unavailable");
+    answer = () => ({ status: 200, body: body([link()]) });
+    await links.refresh();
+    assert.equal(links.status, "ready");
+    answer = () => ({ status: 403, body: {} });
+    await links.refresh();
+    assert.equal(links.status, "unavailable");
+    await setting.membership.update((value) => ({
+      ...value,
+      logged_in: false,
+      account_origin: null,
+      device_id: null,
+      device_token: null,
+    }));
+    assert.equal(links.status, "not_linked");
+  });
+
   it("aren't taken from an answer that isn't about this instance", async () => {
     verifies("EXT-003", "EXT-004");
     const own = link();
