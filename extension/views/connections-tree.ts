@@ -4,12 +4,12 @@ import {
   connectionLook,
   connectionName,
   connectionSentence,
-  EXTERNAL_ENDING,
   kindWord,
 } from "../../shared/any-connection-words.ts";
 import { connectionWords, endingOf, isPast, peerName } from "../../shared/connection-words.ts";
 import type { Connection } from "../../shared/operations/connect.ts";
 import type { DirectRelation } from "../../shared/operations/direct.ts";
+import { EXTERNAL_ENDING } from "../../shared/sharing-words.ts";
 import { exact } from "../../shared/time-words.ts";
 import { commandId } from "../contributions/commands.ts";
 import type { Instance } from "../daemon/instance.ts";

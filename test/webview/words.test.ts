@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { actorReason, actorWords, rowWords } from "../../shared/actor-words.ts";
 import { invitationQuery, pastedInvitation, readInvitation } from "../../shared/address.ts";
-import { sharedCount, sharingSentence } from "../../shared/any-connection-words.ts";
+import { sharedCount } from "../../shared/any-connection-words.ts";
 import {
   awaitsApproval,
   connectionsInBrief,
@@ -18,6 +18,7 @@ import { addressOf, partiesOf } from "../../shared/message-parties.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import type { Connection } from "../../shared/operations/connect.ts";
 import type { DirectRelation } from "../../shared/operations/direct.ts";
+import { sharingSentence } from "../../shared/sharing-words.ts";
 import { sizeWords } from "../../shared/size-words.ts";
 import { age, ago, lasting, past, secondsFrom, timeIn } from "../../shared/time-words.ts";
 import type { SharingStatus } from "../../webview/connections/group-connections.ts";

@@ -4,11 +4,11 @@
  */
 import { html, nothing, type PropertyValues } from "lit";
 import { accountStateWords } from "../../shared/account-words.ts";
-import { sharingSentence } from "../../shared/any-connection-words.ts";
 import { awaitsApproval, isPast, remedyForChange } from "../../shared/connection-words.ts";
 import { type InvitationClaims, invitationClaims } from "../../shared/direct-invitation.ts";
 import { shownName } from "../../shared/foreign-text.ts";
 import type { DirectRelation } from "../../shared/operations/direct.ts";
+import { sharingSentence } from "../../shared/sharing-words.ts";
 import { announce } from "../controls/announce.ts";
 import { failure, skeleton } from "../controls/controls.ts";
 import { DialogView } from "../controls/dialog.ts";

@@ -8,11 +8,11 @@ import {
   connectionLook,
   connectionName,
   connectionSentence,
-  EXTERNAL_ENDING,
   kindWord,
 } from "../../shared/any-connection-words.ts";
 import { shownName } from "../../shared/foreign-text.ts";
 import type { Connection } from "../../shared/operations/connect.ts";
+import { EXTERNAL_ENDING } from "../../shared/sharing-words.ts";
 import { exact } from "../../shared/time-words.ts";
 import { stateWord } from "../controls/controls.ts";
 import { icon } from "../controls/icons.ts";
