@@ -152,15 +152,15 @@ export class AccountDirectory {
   async #refresh(question: Question): Promise<void> {
     const { clock, log, identity } = this.#deps;
     const { binding, isCurrent } = question;
+    const asked = clock.monotonic();
     const answer = await this.#ask(question);
     // The answer belongs to a binding that may have ended meanwhile.
     if (!isCurrent()) return;
     const checked = answer.ok ? checkedAnswer(answer.value, binding, identity, clock.now()) : answer;
-    const arrived = clock.monotonic();
     if (!checked.ok) log.warn("account_directory", { code: checked.failure.code });
     await this.#write(binding, checked, isCurrent);
     if (!isCurrent()) return;
-    if (checked.ok) this.#lease.begin(checked.value, arrived);
+    if (checked.ok) this.#lease.begin(checked.value, asked);
     question.answered(checked.ok, checked.ok ? 0 : checked.failure.retrySeconds);
     this.#lease.await();
     await this.#tellMembership(binding, checked);

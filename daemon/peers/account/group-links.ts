@@ -177,13 +177,13 @@ export class AccountGroupLinks {
   async #refresh(question: Question): Promise<void> {
     const { clock, log, directory } = this.#deps;
     const { isCurrent } = question;
+    const asked = clock.monotonic();
     const answer = await this.#ask(question);
     if (!isCurrent()) return;
-    const arrived = clock.monotonic();
     if (answer.ok) {
       await this.#write(answer.value, isCurrent);
       if (!isCurrent()) return;
-      this.#lease.begin(answer.value, arrived);
+      this.#lease.begin(answer.value, asked);
       this.#refused = null;
     } else {
       log.warn("account_groups", { code: answer.failure.code });

@@ -32,9 +32,12 @@ export class Lease {
     this.#until = clock.monotonic() + Math.min(Math.max(left, 0), VALID_MS);
   }
 
-  /** Begins with an answer that arrived at this monotonic time. */
-  begin({ issued_at: issued, expires_at: expires }: Lasting, arrived: number): void {
-    this.#until = arrived + milliseconds(expires) - milliseconds(issued);
+  /**
+   * Begins with an answer to a question of this monotonic time. The answer may have been on its way
+   * for long: nobody here knows when it was given, but it was later than that.
+   */
+  begin({ issued_at: issued, expires_at: expires }: Lasting, asked: number): void {
+    this.#until = asked + milliseconds(expires) - milliseconds(issued);
   }
 
   /** Calls `expired` when the time is over. */

@@ -52,6 +52,23 @@ describe("the account's directory", () => {
     setting.answer = null;
   });
 
+  it("lasts from the question, however late its answer comes", async () => {
+    verifies("EXT-033", "SNAP-020");
+    setting.answer = () => {
+      const body = setting.listing("dev_1");
+      setting.clock.advance(10_000);
+      return { status: 200, body };
+    };
+    await setting.started();
+    await until("the directory", () => setting.directory.current);
+    setting.answer = () => new Promise(() => {});
+    setting.clock.advance(109_999);
+    assert.ok(setting.directory.current !== null);
+    setting.clock.advance(1);
+    assert.equal(setting.directory.current, null);
+    setting.answer = null;
+  });
+
   it("is cleared by a definite refusal, with the account's label where the device is unknown", async () => {
     verifies("SNAP-019", "SNAP-029", "ERR-014");
     for (const [status, code, label] of [
