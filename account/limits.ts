@@ -10,7 +10,7 @@ import type { Store } from "./store/store.ts";
 const { account } = LIMITS;
 
 /** What is counted: how many in how many seconds. */
-const COUNTED = {
+export const COUNTED = {
   /** By device: the directory, and the Group connections. */
   directory: { points: account.devicePerMinute, seconds: 60 },
   groups: { points: account.devicePerMinute, seconds: 60 },

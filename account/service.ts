@@ -63,15 +63,23 @@ export async function startService(settings: Settings, platform: Platform): Prom
     await checkKey(store.db, key.bytes);
     await noteOrigin(store.db, settings.origin);
     const stopping = new AbortController();
-    const app = appOf(settings, platform, store, key, stopping.signal, async () => {
-      if (stopping.signal.aborted) return "The service is stopping.";
-      try {
-        await sql`select 1`.execute(store.db);
-        return null;
-      } catch (error) {
-        log.warn("not ready", errorFields(error));
-        return "The database can't be used.";
-      }
+    const app = appOf(settings, {
+      ...platform,
+      store,
+      key,
+      limits: new Limits(store),
+      metrics: new Metrics(),
+      signal: stopping.signal,
+      async trouble() {
+        if (stopping.signal.aborted) return "The service is stopping.";
+        try {
+          await sql`select 1`.execute(store.db);
+          return null;
+        } catch (error) {
+          log.warn("not ready", errorFields(error));
+          return "The database can't be used.";
+        }
+      },
     });
     const server = createServer(
       {
@@ -115,17 +123,24 @@ export async function startService(settings: Settings, platform: Platform): Prom
   }
 }
 
-function appOf(
+/** What the application works with. */
+export interface AppParts extends Platform {
+  store: Store;
+  key: ServiceKey;
+  limits: Limits;
+  metrics: Metrics;
+  /** Ends the questions to instances. */
+  signal: AbortSignal;
+  /** Why the service can't answer now; null when it can. */
+  trouble: () => Promise<string | null>;
+}
+
+/** The service without its listener, over a store that is open. */
+export function appOf(
   settings: Settings,
-  { clock, random, log, http }: Platform,
-  store: Store,
-  key: ServiceKey,
-  signal: AbortSignal,
-  trouble: () => Promise<string | null>,
+  { clock, random, log, http, store, key, limits, metrics, signal, trouble }: AppParts,
 ) {
   const { origin } = settings;
-  const limits = new Limits(store);
-  const metrics = new Metrics();
   const gate = new VersionGate(settings.minimumVersion);
   const audit = new Audit(clock, random);
   const devices = new Devices(store, clock, audit);

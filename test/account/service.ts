@@ -200,13 +200,16 @@ export class TestBrowser {
   readonly origin: string;
   readonly cookies = new Map<string, string>();
   readonly address = freshAddress();
+  readonly #ask: typeof ask;
 
-  constructor(origin: string) {
+  /** `send` carries its requests: over a connection each, unless another way is given. */
+  constructor(origin: string, send = ask) {
     this.origin = origin;
+    this.#ask = send;
   }
 
   async get(path: string): Promise<Answer> {
-    return this.#keep(await ask(this.origin, path, { headers: this.#headers() }));
+    return this.#keep(await this.#ask(this.origin, path, { headers: this.#headers() }));
   }
 
   /** Opens a page and sends the form with this action from it, with its hidden fields. */
@@ -222,7 +225,7 @@ export class TestBrowser {
     headers: Record<string, string> = {},
   ): Promise<Answer> {
     return this.#keep(
-      await ask(this.origin, path, {
+      await this.#ask(this.origin, path, {
         method: "POST",
         headers: {
           "content-type": "application/x-www-form-urlencoded",

@@ -3,16 +3,21 @@
  * the daemon has them, over Direct.
  */
 
+import { dirname } from "node:path";
 import { homePaths } from "../../client/paths.ts";
 import { create as createReceiver } from "../../daemon/assembly/services/receiver.ts";
 import type { Supervisor } from "../../daemon/assembly/supervisor.ts";
 import { InstanceIdentity } from "../../daemon/home/identity.ts";
+import { newExchange } from "../../daemon/http/api/exchange.ts";
+import { type PeerPort, serveGroupCheck, serveIdentity, servePeer } from "../../daemon/http/api/peers.ts";
 import type { PeerReceiver } from "../../daemon/peers/transport.ts";
 import type { Files } from "../../platform/files.ts";
+import { refuse } from "../../platform/http/answer.ts";
 import type { Log } from "../../platform/log.ts";
 import type { Network } from "../../platform/network.ts";
 import type { ProjectFiles } from "../../platform/project-files.ts";
 import { Refusal } from "../../shared/errors.ts";
+import { API_PREFIX } from "../../shared/names.ts";
 import type { Caller } from "../../shared/operations/caller.ts";
 import type { ArgumentsOf, OperationName, ResultOf } from "../../shared/operations/registry.ts";
 
@@ -20,8 +25,10 @@ import { type Chance, SeededRandom } from "../support/chance.ts";
 import { homeAt, MESSAGING, NO_PROCESSES, type Parts, startServices, USER } from "../support/services.ts";
 
 import type { Tree } from "./crash-states.ts";
+import { served, type WebAnswer, type WebRequest } from "./exchange.ts";
 import { type Call, SimulatedFiles } from "./files.ts";
 import { type Host, machineAddress, type SimulatedNetwork } from "./network.ts";
+import { originOf, type SimulatedWeb } from "./web.ts";
 import { SimulatedClock, type Wall, type World } from "./world.ts";
 
 const ROOT = "/home";
@@ -38,6 +45,16 @@ export type Outcome<Name extends OperationName> =
   | { kind: "lost" };
 
 const SIMULATED = [...MESSAGING, "receiver", "direct", "peers", "directListener"] as const;
+const WITH_ACCOUNT = [...SIMULATED, "account"] as const;
+
+/** What others ask of the Web listener, by path. */
+const PEER_ROUTES: Readonly<
+  Record<string, (endpoint: PeerPort, exchange: ReturnType<typeof newExchange>) => unknown>
+> = {
+  [`${API_PREFIX}/connect/identity`]: serveIdentity,
+  [`${API_PREFIX}/connect/group-check`]: serveGroupCheck,
+  [`${API_PREFIX}/connect/peer`]: servePeer,
+};
 
 /** One run of a daemon, from its start to its end. */
 export class Run implements Host {
@@ -79,8 +96,10 @@ export class SimulatedDaemon {
   readonly #chance: Chance;
   readonly #disk: Chance;
   readonly #mutation: Mutation;
+  /** Where there are accounts, the way to the account service and to origins of others. */
+  readonly #web: SimulatedWeb | null;
   identity!: InstanceIdentity;
-  tree: Tree = { directories: ["/home"], files: new Map() };
+  tree: Tree = { directories: [ROOT, dirname(homePaths(ROOT).membership)], files: new Map() };
   run: Run | null = null;
   /** Without power: nothing answers. */
   isDark = false;
@@ -96,11 +115,23 @@ export class SimulatedDaemon {
   runs = 0;
   readonly log: string[] = [];
 
-  constructor(world: World, network: SimulatedNetwork, name: string, mutation: Mutation) {
+  constructor(
+    world: World,
+    { network, web }: { network: SimulatedNetwork; web: SimulatedWeb | null },
+    name: string,
+    mutation: Mutation,
+  ) {
     this.name = name;
     this.world = world;
     this.network = network;
     this.#mutation = mutation;
+    this.#web = web;
+    web?.add(name, {
+      host: () => (this.services === null ? null : this.run),
+      isDark: () => this.isDark,
+      copies: () => this.copies,
+      answer: (request) => this.#serve(request),
+    });
     this.#chance = world.chance.stream(`daemon ${name}`);
     this.#disk = world.chance.stream(`disk ${name}`);
   }
@@ -244,12 +275,37 @@ export class SimulatedDaemon {
           if (this.#chance.happens(0.7)) await later();
         }
         const answer = await receiver.receive(request, arrival);
-        const { ambush } = this;
-        this.ambush = null;
-        ambush?.();
+        this.#answered();
         return answer;
       },
     };
+  }
+
+  #answered(): void {
+    const { ambush } = this;
+    this.ambush = null;
+    ambush?.();
+  }
+
+  /** A request to the Web listener, as its routes for other instances answer it. */
+  async #serve(request: WebRequest): Promise<WebAnswer> {
+    const { run, services } = this;
+    const route = PEER_ROUTES[request.url.pathname];
+    const answer = await served((asked, response) => {
+      const exchange = newExchange(asked, response, "r");
+      const serve = async (): Promise<void> => {
+        if (route === undefined || services === null) throw new Refusal("not_found");
+        await route(services.account.endpoint, exchange);
+      };
+      serve().catch((error: unknown) => {
+        if (error instanceof Refusal) refuse(asked, response, error, "r");
+        else this.log.push(`a request failed: ${String(error)}`);
+      });
+    }, request);
+    // With its process the answer is gone.
+    if (run?.isOver !== false) return new Promise(() => {});
+    if (route === servePeer) this.#answered();
+    return run.isOver ? new Promise(() => {}) : answer;
   }
 
   /**
@@ -270,7 +326,11 @@ export class SimulatedDaemon {
         random,
         projects: NO_PROJECTS,
         log,
-        home: { ...(await homeAt(ROOT, files)), identity: this.identity },
+        home: {
+          ...(await homeAt(ROOT, files, this.#web === null ? null : originOf(this.name))),
+          identity: this.identity,
+        },
+        ...(this.#web !== null && { http: this.#web.clientOf(run), environment: {} }),
         program: ["svc"],
         links: this.network.linksOf(run),
         network: {
@@ -280,7 +340,7 @@ export class SimulatedDaemon {
         ledgerLimits: { extendBytes: 8 * 1024 },
       },
       {
-        only: SIMULATED,
+        only: this.#web === null ? SIMULATED : WITH_ACCOUNT,
         instead: {
           ...NO_PROCESSES,
           receiver: (parts) => {

@@ -3,14 +3,19 @@ import type { Chance } from "../support/chance.ts";
 import type { SimulatedDaemon } from "./daemon.ts";
 import { type Health, wayOf } from "./health.ts";
 import { type SimulatedNetwork, USUAL_DELAY_MS } from "./network.ts";
-import type { World } from "./world.ts";
+import type { Oracle } from "./oracle.ts";
+import { SERVICE, type ServiceTrouble, type SimulatedService } from "./service.ts";
+import { originOf, type SimulatedWeb } from "./web.ts";
+import type { Wall, World } from "./world.ts";
 
 interface Parts {
   daemons: readonly SimulatedDaemon[];
   network: SimulatedNetwork;
   health: Health;
-  /** Takes the ids of deliveries whose records are destroyed. */
-  lost: Set<string>;
+  /** Hears of records that are destroyed, of clocks that are wrong, and of backups. */
+  oracle: Oracle;
+  /** Null when there are none. */
+  accounts: { service: SimulatedService; web: SimulatedWeb } | null;
 }
 
 const KINDS = {
@@ -29,6 +34,20 @@ const KINDS = {
   copies: 1,
 };
 
+/** Where there is an account service, beside those. */
+const ACCOUNT_KINDS = { service: 4, serviceJump: 1, serviceCut: 2, restore: 1, mislead: 1 };
+
+const SERVICE_TROUBLES: Readonly<Record<ServiceTrouble, number>> = {
+  down: 3,
+  silent: 2,
+  slow: 2,
+  garbage: 2,
+  redirect: 1,
+  other: 1,
+};
+
+type Kind = keyof typeof KINDS | keyof typeof ACCOUNT_KINDS;
+
 const SECOND = 1000;
 const MINUTE = 60 * SECOND;
 const OUTBOX = "/home/state/connect/outbox/";
@@ -42,24 +61,29 @@ export class FaultInjector {
   readonly #network: SimulatedNetwork;
   readonly #health: Health;
   /** Each seed has its own kinds. */
-  readonly #kinds: Record<keyof typeof KINDS, number>;
+  readonly #kinds: Record<Kind, number>;
   /** Ends of what goes wrong now. */
   readonly #ends = new Set<() => void>();
   readonly #ill = new Map<SimulatedDaemon, () => void>();
-  readonly #lost: Set<string>;
+  readonly #oracle: Oracle;
+  readonly #accounts: Parts["accounts"];
   #until = 0;
 
-  constructor(world: World, chance: Chance, { daemons, network, health, lost }: Parts) {
+  constructor(world: World, chance: Chance, { daemons, network, health, oracle, accounts }: Parts) {
     this.#world = world;
     this.#chance = chance;
     this.#daemons = daemons;
     this.#network = network;
     this.#health = health;
-    this.#lost = lost;
+    this.#oracle = oracle;
+    this.#accounts = accounts;
     const has = (weight: number): number => weight * chance.one([0, 0, 1, 1, 3]);
     this.#kinds = Object.fromEntries(
-      Object.entries(KINDS).map(([kind, weight]) => [kind, has(weight)]),
-    ) as typeof KINDS;
+      Object.entries({ ...KINDS, ...(accounts !== null && ACCOUNT_KINDS) }).map(([kind, weight]) => [
+        kind,
+        has(weight),
+      ]),
+    ) as Record<Kind, number>;
     this.#kinds.cut += 0.1;
   }
 
@@ -68,6 +92,7 @@ export class FaultInjector {
     for (const daemon of this.#daemons) {
       daemon.wall.offset = this.#chance.between(-SKEW_MS, SKEW_MS);
     }
+    if (this.#accounts !== null) this.#accounts.service.wall.offset = this.#chance.between(-SKEW_MS, SKEW_MS);
     const usual = this.#chance.one([20, 60, 200, 600]) * SECOND;
     this.#next(usual);
   }
@@ -141,7 +166,7 @@ export class FaultInjector {
           },
         );
       case "jump":
-        return this.#jump(daemon);
+        return this.#wrongClock(name, daemon.wall);
       case "corrupt":
         return this.#endRun(daemon, "power", () => this.#corrupt(daemon));
       case "slowNetwork": {
@@ -170,7 +195,52 @@ export class FaultInjector {
           [name],
           () => (daemon.copies = 0),
         );
+      case "service":
+        return this.#troubleService(this.#accounts!.service);
+      case "serviceJump":
+        return this.#wrongClock(SERVICE, this.#accounts!.service.wall);
+      case "serviceCut":
+        return this.#cutWay(name, SERVICE, this.#chance.duration(SECOND, 20 * MINUTE));
+      case "restore":
+        return this.#restore(this.#accounts!.service);
+      case "mislead":
+        return this.#mislead(name, this.#accounts!.web);
     }
+  }
+
+  /** Something was revoked: often nobody can ask about it for a while. */
+  revoked(): void {
+    if (!this.#isOver && this.#chance.happens(0.5)) this.#troubleService(this.#accounts!.service);
+  }
+
+  #troubleService(service: SimulatedService): void {
+    if (!service.isUsable) return;
+    service.trouble = this.#chance.weighted(SERVICE_TROUBLES);
+    const lasting = this.#chance.duration(SECOND, 15 * MINUTE);
+    this.#for(lasting, `the account service is in trouble (${service.trouble})`, [SERVICE], () => {
+      service.trouble = null;
+    });
+  }
+
+  /** The account service goes on with what it knew a while ago. */
+  #restore(service: SimulatedService): void {
+    const restore = service.backup();
+    this.#world.after(this.#chance.duration(SECOND, 10 * MINUTE), () => {
+      if (this.#isOver || !service.isUsable) return;
+      this.#for(10 * SECOND, "the account service is restored from a backup", [SERVICE]);
+      this.#oracle.restored();
+      void restore().then(() => this.#oracle.restored());
+    });
+  }
+
+  /** The name of a machine leads to another one for a while. */
+  #mislead(name: string, { misled }: SimulatedWeb): void {
+    const { name: other } = this.#chance.one(this.#daemons.filter((one) => one.name !== name));
+    const lasting = this.#chance.duration(SECOND, 10 * MINUTE);
+    misled.set(originOf(name), originOf(other));
+    this.#for(lasting, `${other} answers at the origin of ${name}`, [name], () =>
+      misled.delete(originOf(name)),
+    );
   }
 
   /** Something lasts; troubles these machines or ways meanwhile. */
@@ -239,6 +309,10 @@ export class FaultInjector {
 
   #cut({ name: one }: SimulatedDaemon, milliseconds: number): void {
     const { name: other } = this.#chance.one(this.#daemons.filter(({ name }) => name !== one));
+    this.#cutWay(one, other, milliseconds);
+  }
+
+  #cutWay(one: string, other: string, milliseconds: number): void {
     if (this.#network.areApart(one, other)) return;
     this.#network.cut(one, other);
     this.#for(milliseconds, `${one} and ${other} don't reach each other`, [wayOf(one, other)], () =>
@@ -247,17 +321,15 @@ export class FaultInjector {
   }
 
   /** The clock goes wrong for a while, by anything. */
-  #jump(daemon: SimulatedDaemon): void {
+  #wrongClock(name: string, wall: Wall): void {
     const by = this.#chance.duration(SECOND, 2 * 24 * 60 * MINUTE) * this.#chance.one([-1, 1]);
-    daemon.wall.offset += by;
-    this.#for(
-      this.#chance.duration(SECOND, 20 * MINUTE),
-      `the clock of ${daemon.name} is wrong by ${by / 1000} s`,
-      [daemon.name],
-      () => {
-        daemon.wall.offset -= by;
-      },
-    );
+    wall.offset += by;
+    const right = this.#oracle.clockIsWrong();
+    const lasting = this.#chance.duration(SECOND, 20 * MINUTE);
+    this.#for(lasting, `the clock of ${name} is wrong by ${by / 1000} s`, [name], () => {
+      wall.offset -= by;
+      right();
+    });
   }
 
   /** One of the records on the disk of a daemon that doesn't run can't be read any more. */
@@ -274,7 +346,7 @@ export class FaultInjector {
     if (kept.length === daemon.tree.files.get(path)!.length) kept[at] = 0xff;
     daemon.tree.files.set(path, kept);
     const id = path.slice(path.lastIndexOf("/") + 1, -".json".length);
-    this.#lost.add(id.replaceAll("-", ""));
+    this.#oracle.lost.add(id.replaceAll("-", ""));
     this.#world.tell(`the record ${id.slice(0, 8)} on ${daemon.name} can't be read any more`);
   }
 }

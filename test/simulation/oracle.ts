@@ -4,9 +4,11 @@
  */
 import type { EventOf, LedgerEvent, MessageEvent, SourceEvent } from "../../shared/events.ts";
 import { LIMITS } from "../../shared/limits.ts";
+import { isDirect } from "../../shared/wire/v1/fields.ts";
 import { uuidKey } from "../../shared/wire/v1/uuid.ts";
 import type { SimulatedDaemon } from "./daemon.ts";
 import { type Health, wayOf } from "./health.ts";
+import { SERVICE, type SimulatedService } from "./service.ts";
 import type { World } from "./world.ts";
 
 export interface Violation {
@@ -20,16 +22,25 @@ interface GroupEnd {
   generation: string;
 }
 
+/** An end as messages name it. */
+type WorkEnd = GroupEnd & { device_id?: string };
+
+/** No Group is this one. */
+const NO_END: GroupEnd = { instance_id: "", group_id: "", generation: "" };
+
 type Status = "sent" | "failed" | "unconfirmed";
 
 /** One logical message or withdrawal, from wherever it was first seen. */
 export interface Delivery {
   id: string;
   kind: "message" | "cancel";
-  connection_id: string;
+  /** Null within an account. */
+  connection_id: string | null;
+  /** Over Direct there are none. */
+  devices: readonly string[];
   source: GroupEnd;
   source_event_id: string;
-  target: { instance_id: string; group_id: string };
+  target: GroupEnd;
   recipients: readonly { id: string; generation: string }[];
   /** Milliseconds since 1970. */
   deliver_before: number;
@@ -60,6 +71,10 @@ const MINUTE = 60_000;
 const LOOK_MS = 20_000;
 /** Detecting a dead channel, the longest backoff, and as much again. */
 const STARVED_MS = 4 * MINUTE;
+/** For how long an answer of the account service counts. */
+const LEASE_MS = LIMITS.link.validSeconds * 1000;
+/** Clocks of machines that are well differ so much, and a disk takes so long. */
+const SLACK_MS = 20_000;
 
 type Data = Record<string, unknown>;
 
@@ -81,14 +96,60 @@ export class Oracle {
   /** By the sender's key: the delivery that it was answered with. */
   readonly #byClient = new Map<string, string>();
   /** By Group: its generation now, and those before. */
-  readonly #generations = new Map<string, { now: string; before: Set<string> }>();
+  readonly #generations = new Map<string, { now: string; since: number; before: Set<string> }>();
   readonly #health: Health;
+  /** Null when there is no account service. */
+  readonly #service: SimulatedService | null;
+  /** True times at which connections and devices ended, by their ids. */
+  readonly #ended = new Map<string, number>();
+  /** Clocks that are wrong now, and the true time at which the last one was set right. */
+  #wrongClocks = 0;
+  #rightSince = 0;
   #starvationDue = 0;
 
-  constructor(world: World, daemons: readonly SimulatedDaemon[], health: Health) {
+  constructor(
+    world: World,
+    daemons: readonly SimulatedDaemon[],
+    { health, service }: { health: Health; service: SimulatedService | null },
+  ) {
     this.#world = world;
     this.#daemons = daemons;
     this.#health = health;
+    this.#service = service;
+  }
+
+  /** The account service has confirmed that a connection or a device ended. */
+  ended(id: string): void {
+    if (!this.#ended.has(id)) this.#ended.set(id, this.#world.time);
+  }
+
+  /** What the account service knew of late is forgotten: what ended may be there again. */
+  restored(): void {
+    this.#ended.clear();
+  }
+
+  /** A clock goes wrong. Returns its end. */
+  clockIsWrong(): () => void {
+    this.#wrongClocks += 1;
+    return () => {
+      this.#wrongClocks -= 1;
+      this.#rightSince = this.#world.time;
+    };
+  }
+
+  /** A restart with a wrong clock may make an earlier answer last longer. */
+  #checkRevoked({ connection_id: connectionId, devices }: Delivery, what: string): void {
+    if (this.#wrongClocks > 0) return;
+    for (const id of [connectionId, ...devices]) {
+      const ended = id === null ? undefined : this.#ended.get(id);
+      if (ended === undefined || this.#rightSince > ended - LEASE_MS - SLACK_MS) continue;
+      const late = this.#world.time - ended;
+      if (late > LEASE_MS + SLACK_MS)
+        this.violate(
+          "nothing is accepted after a revocation",
+          `${what}, ${late / 1000} s after the end of ${id}`,
+        );
+    }
   }
 
   /** Everything that was accepted has ended. */
@@ -129,7 +190,8 @@ export class Oracle {
   /** A Group that was reset stays reset. */
   #follow(daemon: SimulatedDaemon, groupId: string, generation: string): void {
     const known = this.#generations.get(groupId);
-    if (known === undefined) this.#generations.set(groupId, { now: generation, before: new Set() });
+    const since = this.#world.time;
+    if (known === undefined) this.#generations.set(groupId, { now: generation, since, before: new Set() });
     else if (known.now !== generation) {
       if (known.before.has(generation))
         this.violate(
@@ -138,6 +200,7 @@ export class Oracle {
         );
       known.before.add(known.now);
       known.now = generation;
+      known.since = since;
     }
   }
 
@@ -150,15 +213,20 @@ export class Oracle {
       since,
       source,
       target,
+      devices,
       connection_id: connectionId,
     } of this.#open.values()) {
       if (kind === "cancel" || status !== null || this.lost.has(id)) continue;
       if (this.#world.time - since < STARVED_MS) continue;
       const one = this.#daemons.find(({ instance_id: instanceId }) => instanceId === source.instance_id)!;
       const other = this.#daemons.find(({ instance_id: instanceId }) => instanceId === target.instance_id)!;
-      const well = this.#health.since(one.name, other.name, wayOf(one.name, other.name));
+      const ways = isWeb(connectionId)
+        ? [SERVICE, ...[one, other].map(({ name }) => wayOf(name, SERVICE))]
+        : [];
+      const well = this.#health.since(one.name, other.name, wayOf(one.name, other.name), ...ways);
       if (well === null || this.#world.time - well < STARVED_MS) continue;
-      if (!this.#isConnected(one, connectionId) || !this.#isConnected(other, connectionId)) continue;
+      if (isWeb(connectionId) && this.#isOfOldGroup({ source, target }, one, other)) continue;
+      if (!isConnected(one, connectionId, devices) || !isConnected(other, connectionId, devices)) continue;
       const progress = one.services?.outbound.outbox.byDelivery(id)?.progress;
       this.violate(
         "no healthy peer starves",
@@ -167,9 +235,20 @@ export class Oracle {
     }
   }
 
-  #isConnected({ services }: SimulatedDaemon, connectionId: string): boolean {
-    const { relations = [] } = services?.direct.status(undefined) ?? {};
-    return relations.some(({ id, state, current }) => id === connectionId && state === "active" && current);
+  /**
+   * Whether one of its Groups was reset. For as long as messages from before a reset may be under
+   * way, its instance doesn't say of any message that it never came.
+   */
+  #isOfOldGroup(
+    { source, target }: Pick<Delivery, "source" | "target">,
+    one: SimulatedDaemon,
+    other: SimulatedDaemon,
+  ): boolean {
+    const known = this.#generations.get(target.group_id);
+    const reach = (LIMITS.connect.deliverSeconds + LIMITS.connect.skewSeconds) * 1000 + SLACK_MS;
+    const wasReset = known !== undefined && known.before.size > 0;
+    if (wasReset && this.#world.time - known.since < reach) return true;
+    return !hasGeneration(one, source) || !hasGeneration(other, target);
   }
 
   #watch(daemon: SimulatedDaemon, groupId: string, generation: string): Watched {
@@ -215,14 +294,19 @@ export class Oracle {
     const id = uuidKey(String(work.delivery_id));
     const present = this.deliveries.get(id);
     if (present !== undefined) return present;
-    const { source, target } = work as { source: GroupEnd; target: GroupEnd };
+    const { source, target } = work as { source: WorkEnd; target: WorkEnd };
     const delivery: Delivery = {
       id,
       kind: event.kind === "chat.message" ? "message" : "cancel",
-      connection_id: String(work.connection_id),
+      connection_id: typeof work.connection_id === "string" ? work.connection_id : null,
+      devices: [source, target].flatMap(({ device_id: deviceId }) => deviceId ?? []),
       source: { instance_id: source.instance_id, group_id: source.group_id, generation },
       source_event_id: event.id,
-      target: { instance_id: target.instance_id, group_id: target.group_id },
+      target: {
+        instance_id: target.instance_id,
+        group_id: target.group_id,
+        generation: this.#generations.get(target.group_id)?.now ?? "",
+      },
       recipients: (work.recipients as Delivery["recipients"] | undefined) ?? [],
       deliver_before: Date.parse(String(work.deliver_before)),
       acknowledged: false,
@@ -235,7 +319,7 @@ export class Oracle {
     this.deliveries.set(id, delivery);
     this.#open.set(id, delivery);
     // While it is there to be asked.
-    this.#connection(delivery.connection_id);
+    if (delivery.connection_id !== null) this.#connection(delivery.connection_id);
     return delivery;
   }
 
@@ -266,11 +350,10 @@ export class Oracle {
     delivery.admitted = event.id;
     if (delivery.status === "failed") this.violate("failed implies that it never arrived", what);
     if (this.#keptOut.has(id)) this.violate("what is withdrawn isn't newly admitted", what);
-    const end = this.#connection(delivery.connection_id).find(
-      ({ instance_id: instanceId }) => instanceId === daemon.instance_id,
-    );
-    if (end?.group_id !== groupId || end.generation !== generation)
+    const end = this.#endOf(delivery, daemon);
+    if (end !== null && (end.group_id !== groupId || end.generation !== generation))
       this.violate("never to another generation", `${what}, of generation ${generation}`);
+    this.#checkRevoked(delivery, what);
     const actors = daemon.services?.groups.registry.find(groupId)?.record.actors ?? [];
     for (const one of delivery.recipients) {
       if (one.id === "user") continue;
@@ -308,6 +391,7 @@ export class Oracle {
     }
     if (delivery.admitted !== null) this.violate("never twice", what);
     delivery.admitted = event.id;
+    this.#checkRevoked(delivery, what);
     if (delivery.status === "failed") this.violate("failed implies that it never arrived", what);
     if (event.data.not_delivered === true) {
       const came = this.deliveries.get(original);
@@ -339,10 +423,9 @@ export class Oracle {
     delivery.endedAt = this.#world.time;
     this.#world.tell(`${what} is ${status}`);
     // A target that was deleted in the same moment can't be asked any more.
-    const isThere = this.#connection(delivery.connection_id).some(
-      (end) =>
-        end.group_id === delivery.target.group_id && this.#daemons.some((one) => hasGeneration(one, end)),
-    );
+    const target = this.#daemons.find((one) => one.instance_id === delivery.target.instance_id)!;
+    const end = this.#endOf(delivery, target) ?? delivery.target;
+    const isThere = end.group_id === delivery.target.group_id && hasGeneration(target, end);
     if (status === "sent" && delivery.admitted !== remoteEventId && (isThere || delivery.admitted !== null)) {
       this.violate("sent implies that it is recorded there", `${what}: ${String(delivery.admitted)}`);
     }
@@ -350,19 +433,45 @@ export class Oracle {
       this.violate("failed implies that it never arrived", what);
   }
 
+  /** The end of the delivery's connection at this daemon; null if the connection has none. */
+  #endOf(
+    { connection_id: connectionId }: Delivery,
+    { instance_id: instanceId }: SimulatedDaemon,
+  ): GroupEnd | null {
+    if (connectionId === null) return null;
+    const ends = this.#connection(connectionId);
+    return ends.find((end) => end.instance_id === instanceId) ?? NO_END;
+  }
+
   /**
-   * Both ends of a connection, as the side that joined has them; it has known both from the
-   * beginning.
+   * Both ends of a connection, as a side has them that knows both: over Direct the one that joined,
+   * which has known both from the beginning.
    */
   #connection(id: string): GroupEnd[] {
     let ends = this.#connections.get(id);
     if (ends !== undefined) return ends;
+    ends = isDirect(id) ? this.#directEnds(id) : this.#externalEnds(id);
+    if (ends.length > 0) this.#connections.set(id, ends);
+    return ends;
+  }
+
+  #directEnds(id: string): GroupEnd[] {
     const relation = this.#daemons
       .flatMap(({ services }) => services?.direct.status(undefined).relations ?? [])
       .find((one) => one.id === id && one.remote !== null);
-    ends = relation === undefined ? [] : [relation.local, relation.remote!];
-    if (ends.length > 0) this.#connections.set(id, ends);
-    return ends;
+    return relation === undefined ? [] : [relation.local, relation.remote!];
+  }
+
+  #externalEnds(id: string): GroupEnd[] {
+    const grant = this.#daemons
+      .flatMap(({ services }) => services?.account.external.discover(null) ?? [])
+      .find((one) => one.connection_id === id);
+    if (grant === undefined || grant.pair === null) return [];
+    const { local, remote, pair } = grant;
+    return [
+      { instance_id: local.instance_id, group_id: pair.local_group_id, generation: pair.local_generation },
+      { instance_id: remote.instance_id, group_id: pair.remote_group_id, generation: pair.remote_generation },
+    ];
   }
 
   /** LIM-035 to LIM-038. */
@@ -410,6 +519,28 @@ export class Oracle {
         await this.#checkStory(daemon, { group_id: groupId, generation: record.generation });
       }
     }
+    if (this.#daemons.every(({ services }) => services !== null)) await this.#checkLinks();
+  }
+
+  /**
+   * A daemon whose device the account service knows has its directory and connections again, by
+   * itself.
+   */
+  async #checkLinks(): Promise<void> {
+    if (this.#service === null) return;
+    for (const problem of this.#service.unexpected)
+      this.violate("nothing unexpected happens", `the account service: ${problem}`);
+    const devices = await this.#service.operate((operator) => operator.devices());
+    for (const daemon of this.#daemons) {
+      const { account } = daemon.services!;
+      const { device_id: id } = account.show();
+      const device = devices.find((one) => one.id === id);
+      const isActive = device !== undefined && !device.is_retired;
+      const isConfirmed =
+        account.directory.current !== null && account.external.condition().status === "ready";
+      if (isActive !== isConfirmed)
+        this.violate("links recover alone", `${daemon.name} ${JSON.stringify(account.status().connect)}`);
+    }
   }
 
   /** What people are shown of their messages is what the receipts say. */
@@ -436,6 +567,28 @@ export class Oracle {
       }
     }
   }
+}
+
+/** Whether a delivery goes over HTTPS. */
+function isWeb(connectionId: string | null): boolean {
+  return connectionId === null || !isDirect(connectionId);
+}
+
+function isConnected(
+  { services }: SimulatedDaemon,
+  connectionId: string | null,
+  devices: readonly string[],
+): boolean {
+  if (isWeb(connectionId)) {
+    const grants = services?.outbound.authorities.inForce(connectionId) ?? [];
+    return grants.some(
+      ({ local, remote, route }) =>
+        route !== null &&
+        [local, remote].every((end) => end.device_id !== null && devices.includes(end.device_id)),
+    );
+  }
+  const { relations = [] } = services?.direct.status(undefined) ?? {};
+  return relations.some(({ id, state, current }) => id === connectionId && state === "active" && current);
 }
 
 function hasGeneration({ services }: SimulatedDaemon, { group_id: groupId, generation }: GroupEnd): boolean {

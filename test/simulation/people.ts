@@ -6,6 +6,7 @@ import type { Caller } from "../../shared/operations/caller.ts";
 import type { ArgumentsOf, OperationName, ResultOf } from "../../shared/operations/registry.ts";
 import type { Chance } from "../support/chance.ts";
 import { USER } from "../support/services.ts";
+import type { Accounts } from "./accounts.ts";
 import type { SimulatedDaemon } from "./daemon.ts";
 import { type Health, wayOf } from "./health.ts";
 import { type Delivery, type Oracle, short } from "./oracle.ts";
@@ -18,6 +19,7 @@ const MINUTE = 60_000;
 interface Pair {
   one: SimulatedDaemon;
   other: SimulatedDaemon;
+  kind: "direct" | "account" | "external";
   isConnecting: boolean;
 }
 
@@ -25,6 +27,8 @@ interface Parts {
   daemons: readonly SimulatedDaemon[];
   oracle: Oracle;
   health: Health;
+  /** Null when there is no account service. */
+  accounts: Accounts | null;
 }
 
 /** What they do, by weight; each seed has its own habits. */
@@ -53,6 +57,7 @@ export class People {
   readonly #daemons: readonly SimulatedDaemon[];
   readonly #oracle: Oracle;
   readonly #health: Health;
+  readonly #accounts: Accounts | null;
   readonly #pairs: Pair[] = [];
   readonly #habits: Record<keyof typeof HABITS, number>;
   /** Mean milliseconds between two deeds. */
@@ -62,12 +67,13 @@ export class People {
   #messages = 0;
   #end = 0;
 
-  constructor(world: World, chance: Chance, { daemons, oracle, health }: Parts) {
+  constructor(world: World, chance: Chance, { daemons, oracle, health, accounts }: Parts) {
     this.#world = world;
     this.#chance = chance;
     this.#daemons = daemons;
     this.#oracle = oracle;
     this.#health = health;
+    this.#accounts = accounts;
     const likes = (weight: number): number => weight * chance.one([0, 0.5, 1, 1, 4]);
     this.#habits = Object.fromEntries(
       Object.entries(HABITS).map(([habit, weight]) => [habit, likes(weight)]),
@@ -85,12 +91,29 @@ export class People {
       await this.#newGroup(daemon);
       const listener = { bind: daemon.address, address: daemon.address };
       await this.#must(daemon, "connect_direct_configure", { listener });
+      await this.#join(daemon);
       if (at === 0) continue;
       const one = this.#chance.one(this.#daemons.slice(0, at));
-      this.#pairs.push({ one, other: daemon, isConnecting: false });
+      this.#pairs.push({ one, other: daemon, kind: this.#kindOf(one, daemon), isConnecting: false });
     }
-    for (const pair of this.#pairs) await this.#connect(pair);
+    for (const pair of this.#pairs) {
+      // The other one may reject an invitation.
+      for (let attempt = 1; !(await this.#connect(pair)); attempt += 1)
+        if (attempt === 9)
+          throw new Error(`${pair.one.name} and ${pair.other.name} aren't connected in the beginning`);
+    }
     await this.#wait(CATALOG_MS);
+  }
+
+  async #join(daemon: SimulatedDaemon): Promise<void> {
+    this.#accounts?.add(daemon);
+    if ((await this.#accounts?.link(daemon)) === false)
+      throw new Error(`${daemon.name} isn't linked in the beginning`);
+  }
+
+  #kindOf(one: SimulatedDaemon, other: SimulatedDaemon): Pair["kind"] {
+    if (this.#accounts === null || this.#chance.happens(0.2)) return "direct";
+    return this.#accounts.areOfOne(one, other) ? "account" : "external";
   }
 
   start(end: number): void {
@@ -136,7 +159,7 @@ export class People {
       case "deleteGroup":
         return this.#deleteGroup(from);
       case "revoke":
-        return this.#revoke(from);
+        return this.#revoke(from, pair.kind);
       case "connect":
         return this.#connectAgain(pair);
     }
@@ -281,8 +304,13 @@ export class People {
     }
   }
 
-  async #revoke(daemon: SimulatedDaemon): Promise<void> {
+  async #revoke(daemon: SimulatedDaemon, kind: Pair["kind"]): Promise<void> {
     const groupId = this.#groupOf(daemon);
+    if (kind !== "direct") {
+      if (this.#chance.happens(0.1)) return this.#accounts!.disable(daemon);
+      if (kind === "account" || this.#chance.happens(0.2)) return this.#accounts!.retire(daemon);
+      return this.#accounts!.disconnect({ daemon, group_id: groupId });
+    }
     const status = await daemon.call("connect_direct_status", { group_id: groupId });
     if (status.kind !== "done" || status.result.relations.length === 0) return;
     const { id } = this.#chance.one(status.result.relations);
@@ -298,6 +326,12 @@ export class People {
   async #connectAgain(pair: Pair): Promise<void> {
     const { one, other } = pair;
     if (pair.isConnecting) return;
+    if (pair.kind !== "direct") {
+      pair.isConnecting = true;
+      await this.#connect(pair);
+      pair.isConnecting = false;
+      return;
+    }
     const states = await Promise.all([one, other].map((daemon) => this.#relationsOf(daemon)));
     const isLive = (at: number, peer: SimulatedDaemon): boolean =>
       states[at]!.some(
@@ -330,8 +364,25 @@ export class People {
     return outcome.kind === "done" ? outcome.result.relations : [];
   }
 
+  /** Whether the two can write to each other then. */
+  async #connect(pair: Pair): Promise<boolean> {
+    const { one, other, kind } = pair;
+    if (kind === "direct") {
+      await this.#connectDirectly(pair);
+      return true;
+    }
+    const accounts = this.#accounts!;
+    for (const daemon of [one, other]) if (!(await accounts.link(daemon))) return false;
+    if (kind === "account") return true;
+    const ends = [one, other].map((daemon) => ({ daemon, group_id: this.#groupOf(daemon) }));
+    const [inviting, accepting] = this.#chance.happens(0.5) ? ends : ends.reverse();
+    if (accounts.isConnected(inviting!, accepting!) && accounts.isConnected(accepting!, inviting!))
+      return true;
+    return accounts.connect(inviting!, accepting!);
+  }
+
   /** Invites, joins and approves. */
-  async #connect({ one, other }: Pair): Promise<void> {
+  async #connectDirectly({ one, other }: Pair): Promise<void> {
     const end = this.#health.begin(wayOf(one.name, other.name));
     try {
       const host = { group_id: this.#groupOf(one) };

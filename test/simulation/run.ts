@@ -1,7 +1,8 @@
 /**
- * `npm run sim -- --seeds N --from S [--json] [--minutes M]`: many seeds, shared among the
- * processors. Exits with 1 when one of them breaks an invariant, whose story is printed;
- * `--minutes` stops in time and says how many were done.
+ * `npm run sim -- --seeds N --from S [--json] [--minutes M] [--accounts]`: many seeds, shared among
+ * the processors. Exits with 1 when one of them breaks an invariant, whose story is printed;
+ * `--minutes` stops in time and says how many were done; with `--accounts` every seed has an
+ * account service.
  */
 import { fork } from "node:child_process";
 import { availableParallelism } from "node:os";
@@ -14,6 +15,8 @@ const BATCH = 4;
 /** What is still worth printing. */
 const FAILURES_MAX = 5;
 const STORY_LINES = 400;
+
+const HAS_ACCOUNTS = process.argv.includes("--accounts");
 
 type Result = Omit<Report, "story"> & { story: string[] | null };
 
@@ -29,7 +32,7 @@ function serve(): void {
 
 async function resultOf(seed: number): Promise<Result> {
   try {
-    const report = await simulate(seed);
+    const report = await simulate(seed, { accounts: HAS_ACCOUNTS });
     return { ...report, story: report.violations.length > 0 ? report.story : null };
   } catch (error) {
     const what = error instanceof Error ? (error.stack ?? error.message) : String(error);
@@ -47,7 +50,11 @@ async function share(from: number, to: number, take: (results: Result[]) => bool
   let goesOn = true;
   const work = (): Promise<void> =>
     new Promise((resolve, reject) => {
-      const child = fork(fileURLToPath(import.meta.url), ["--serve"], { execArgv: process.execArgv });
+      const child = fork(
+        fileURLToPath(import.meta.url),
+        ["--serve", ...(HAS_ACCOUNTS ? ["--accounts"] : [])],
+        { execArgv: process.execArgv },
+      );
       const give = (): void => {
         const seeds = goesOn ? Array.from({ length: Math.min(BATCH, to - next) }, (_, at) => next + at) : [];
         next += seeds.length;
@@ -74,6 +81,7 @@ async function main(): Promise<void> {
       from: { type: "string", default: "1" },
       minutes: { type: "string" },
       json: { type: "boolean", default: false },
+      accounts: { type: "boolean", default: false },
     },
   });
   const from = Number(values.from);
@@ -102,7 +110,7 @@ async function main(): Promise<void> {
       console.log(`\nseed ${seed}:`);
       for (const line of story!.slice(-STORY_LINES)) console.log(line);
       for (const { invariant, what } of violations) console.log(`broken: ${invariant}: ${what}`);
-      console.log(`again: npm run sim -- --from ${seed} --seeds 1`);
+      console.log(`again: npm run sim -- --from ${seed} --seeds 1${values.accounts ? " --accounts" : ""}`);
     }
     const perMinute = Math.round((sum.simulated_hours / seconds) * 60);
     console.log(

@@ -4,6 +4,7 @@ import { MUTANTS } from "./mutants.ts";
 import { type Options, type Report, simulate } from "./simulation.ts";
 
 const SEEDS = 10;
+const SEEDS_WITH_ACCOUNTS = 4;
 /**
  * Seeds that are searched for a mutant, should the one that showed it have become another story.
  */
@@ -33,6 +34,11 @@ describe("Simulation", function () {
     // What other tests left behind may take turns meanwhile; nothing of it is in the story.
     assert.deepEqual({ ...one, steps: 0 }, { ...again, steps: 0 });
     assert.notEqual(one.trace, other.trace);
+  });
+
+  it("keeps every promise with accounts", async () => {
+    const failed = await firstFailure(1, SEEDS_WITH_ACCOUNTS, { accounts: true });
+    assert.equal(failed, null, failed?.story.join("\n"));
   });
 
   describe("finds", () => {

@@ -1,12 +1,15 @@
 /** One seed: machines, people who write to each other, and everything that goes wrong meanwhile. */
 import { createHash } from "node:crypto";
 import type { Chance } from "../support/chance.ts";
+import { Accounts } from "./accounts.ts";
 import { type Mutation, SimulatedDaemon } from "./daemon.ts";
 import { FaultInjector } from "./fault-injector.ts";
 import { Health } from "./health.ts";
 import { SimulatedNetwork } from "./network.ts";
 import { Oracle, type Violation } from "./oracle.ts";
 import { People } from "./people.ts";
+import { SimulatedService } from "./service.ts";
+import { SimulatedWeb } from "./web.ts";
 import { World } from "./world.ts";
 
 export interface Report {
@@ -22,8 +25,12 @@ export interface Report {
 
 export interface Options {
   mutation?: Mutation;
+  /** Every seed has an account service, and not only some. */
+  accounts?: boolean;
 }
 
+/** The share of seeds that have an account service. */
+const WITH_ACCOUNTS = 0.125;
 const MINUTE = 60_000;
 /** The delivery window, its backoff at the end, and some. */
 const PATIENCE = 25 * MINUTE;
@@ -31,33 +38,54 @@ const PATIENCE = 25 * MINUTE;
 /** What is still on its way arrives. */
 const AFTERWARDS = 3 * MINUTE;
 
-export async function simulate(seed: number, { mutation = {} }: Options = {}): Promise<Report> {
+export async function simulate(
+  seed: number,
+  { mutation = {}, accounts = false }: Options = {},
+): Promise<Report> {
   const world = new World(seed);
+  const network = new SimulatedNetwork(world);
+  let service: SimulatedService | null = null;
   try {
-    return await run(seed, world, mutation);
+    const hasAccounts = accounts || world.chance.stream("accounts").happens(WITH_ACCOUNTS);
+    const web = hasAccounts ? new SimulatedWeb(world, network) : null;
+    if (web !== null) service = await SimulatedService.started(world, web);
+    return await run(seed, { world, network, web, service, mutation });
   } finally {
     world.turns.release();
+    await service?.dispose();
   }
 }
 
-async function run(seed: number, world: World, mutation: Mutation): Promise<Report> {
+interface Parts {
+  world: World;
+  network: SimulatedNetwork;
+  /** Null, like the service, where there are no accounts. */
+  web: SimulatedWeb | null;
+  service: SimulatedService | null;
+  mutation: Mutation;
+}
+
+async function run(seed: number, { world, network, web, service, mutation }: Parts): Promise<Report> {
   const chance = world.chance.stream("plan");
-  const network = new SimulatedNetwork(world);
   const daemons = Array.from(
     { length: numberOfDaemons(chance) },
-    (_, at) => new SimulatedDaemon(world, network, String(at + 1), mutation),
+    (_, at) => new SimulatedDaemon(world, { network, web }, String(at + 1), mutation),
   );
   network.isDark = (machine) => daemons.some(({ name, isDark }) => name === machine && isDark);
   const health = new Health(world);
-  const oracle = new Oracle(world, daemons, health);
+  const oracle = new Oracle(world, daemons, { health, service });
   world.look = () => oracle.look();
-  const people = new People(world, chance.stream("people"), { daemons, oracle, health });
+  const accounts =
+    service === null ? null : new Accounts(world, chance.stream("members"), { service, oracle });
+  const people = new People(world, chance.stream("people"), { daemons, oracle, health, accounts });
   const faults = new FaultInjector(world, chance.stream("trouble"), {
     daemons,
     network,
     health,
-    lost: oracle.lost,
+    oracle,
+    accounts: service === null ? null : { service, web: web! },
   });
+  if (accounts !== null) accounts.revoked = () => faults.revoked();
 
   const begun = people.begin();
   await settle(world, begun);

@@ -28,15 +28,21 @@ export function startServices(given: Some, subset: Subset<Given, Parts>): Promis
   return Supervisor.start(SERVICES, given as Given, subset);
 }
 
-/** The Home at `root`, which is made when it isn't there, as far as these services need it. */
-export async function homeAt(root: string, files: Files) {
+/**
+ * The Home at `root`, which is made when it isn't there, as far as these services need it. `origin`
+ * is where other instances reach it.
+ */
+export async function homeAt(root: string, files: Files, origin: string | null = null) {
   const paths = homePaths(root);
   for (const directory of [paths.root, paths.groups])
     if (files.stat(directory) === null) files.mkdir(directory);
   const document = { files, path: paths.settings, version: 1, schema: Settings };
   const settings =
     (await JsonDocument.read(document)) ??
-    (await JsonDocument.create(document, defaultSettings("2026-01-01T00:00:00.000Z")));
+    (await JsonDocument.create(document, {
+      ...defaultSettings("2026-01-01T00:00:00.000Z"),
+      ...(origin !== null && { remote_access: { provider: "manual", enabled: true, origin } }),
+    }));
   return { paths, settings };
 }
 
