@@ -65,8 +65,8 @@ export async function groupNamed(client: DaemonClient, typed: string): Promise<s
 }
 
 /**
- * The event whose id begins with `typed`. Throws a UsageError if several do or it can't be a part of
- * an id, or the Refusal `event_not_found` if none does.
+ * The event whose id begins with `typed`. Throws a UsageError if several do or it can't be a part
+ * of an id, or the Refusal `event_not_found` if none does.
  */
 export async function eventNamed(client: DaemonClient, groupId: string, typed: string): Promise<string> {
   const prefix = typed.toLowerCase();

@@ -120,8 +120,6 @@ export function frameMessage(frameId: string, message: TargetMessage | EntryMess
   return { channel: FRAME_CHANNEL, frame_id: frameId, ...message };
 }
 
-/** What the daemon writes into a framed page's head, so that the page knows who may speak to it. */
-export const FRAME_META = "svc-frame";
 export const FramePage = z.strictObject({
   frame_id: FrameId,
   parent_origin: text(connect.originBytes),

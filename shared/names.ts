@@ -86,6 +86,8 @@ export const SOCKET_OPERATION_PREFIX = "/op/";
 export const API_PREFIX = "/api/v1";
 /** Where an instance shows its Workbench in a frame of another one's. */
 export const FRAME_PATH = "/ui/connect/";
+/** What the daemon writes into a framed page's head, so that the page knows who may speak to it. */
+export const FRAME_META = "svc-frame";
 
 /**
  * First member of anything that a key signs or authenticates, so that no proof can serve as

@@ -89,7 +89,7 @@ export class HookStates {
     return result;
   }
 
-  /** Whether this is a prompt that waits in the queue, as far as the hooks of this launch report. */
+  /** Whether this prompt waits in the queue, as far as the hooks of this launch report. */
   isQueued(launch: Launch, hook: Hook): boolean {
     const activity = this.#deps.find(launch.group_id);
     const actor = activity?.group.record.actors.find(({ id }) => id === launch.actor_id);

@@ -156,7 +156,7 @@ describe("Workbench: the account's other instances", function () {
     const element = remote().locator("iframe");
     assert.equal(
       await element.getAttribute("sandbox"),
-      "allow-scripts allow-same-origin allow-forms allow-downloads",
+      "allow-scripts allow-same-origin allow-forms allow-downloads allow-popups allow-popups-to-escape-sandbox",
     );
     assert.equal(
       await element.getAttribute("allow"),

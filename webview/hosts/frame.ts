@@ -3,7 +3,6 @@
  * what it asks. It is another instance's page: nothing but navigation goes there.
  */
 import {
-  FRAME_META,
   type FrameGroup,
   FramePage,
   type FrameProof,
@@ -11,7 +10,7 @@ import {
   type TargetMessage,
 } from "../../shared/frame-protocol.ts";
 import { LIMITS } from "../../shared/limits.ts";
-import { API_PREFIX } from "../../shared/names.ts";
+import { API_PREFIX, FRAME_META } from "../../shared/names.ts";
 import { type FramePeer, hearPeer, tellPeer } from "./frame-peer.ts";
 import type { Requests } from "./http/requests.ts";
 
@@ -23,7 +22,7 @@ export interface Selection {
 }
 
 /** What the daemon wrote into this document if it is one for a frame; else null. */
-export function readFramePage(): FramePage | null {
+function readFramePage(): FramePage | null {
   const text = document.querySelector<HTMLMetaElement>(`meta[name="${FRAME_META}"]`)?.content;
   if (text === undefined) return null;
   // The proof may be in the address. It has done its work.
@@ -32,6 +31,14 @@ export function readFramePage(): FramePage | null {
 }
 
 const PATH = `${API_PREFIX}/connect/frame`;
+
+/** The page around this document if it is one for a frame; else null. */
+export function frameEntry(requests: Requests): FrameEntry | null {
+  const page = readFramePage();
+  if (page === null) return null;
+  requests.frameId = page.frame_id;
+  return new FrameEntry(page, requests);
+}
 
 export class FrameEntry {
   readonly #page: FramePage;

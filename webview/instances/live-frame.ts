@@ -1,5 +1,5 @@
 /**
- * The Workbench of another instance in a frame of this page (docs/protocol.md#frames): its proof,
+ * The Workbench of another instance in a frame of this page (docs/protocol.md#workbench-frames): its proof,
  * the handshake, the renewals, and what crosses between the two pages, which is only navigation.
  */
 import { type FrameGroup, readTargetMessage, type TargetMessage } from "../../shared/frame-protocol.ts";
@@ -43,8 +43,9 @@ export interface FrameParts {
  */
 export type FramePhase = "opening" | "shown" | "locked" | "live" | "failed";
 
-/** What the target's page needs to work at all, and no more. */
-const SANDBOX = "allow-scripts allow-same-origin allow-forms allow-downloads";
+/** What the target's page needs to work, and no more. Links in it open in tabs of their own. */
+const SANDBOX =
+  "allow-scripts allow-same-origin allow-forms allow-downloads allow-popups allow-popups-to-escape-sandbox";
 /** Of more of them in a second, only the last of each type is read, when the second is over. */
 const MESSAGES_PER_SECOND = 30;
 const TYPES: ReadonlySet<unknown> = new Set<TargetMessage["type"]>([

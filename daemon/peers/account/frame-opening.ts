@@ -1,6 +1,6 @@
 /**
  * Lets a page of this instance show the Workbench of another one in a frame
- * (docs/protocol.md#frames). The proof embeds; it signs no one in.
+ * (docs/protocol.md#workbench-frames). The proof embeds; it signs no one in.
  */
 import * as z from "zod";
 import { type Clock, timestamp } from "../../../platform/clock.ts";

@@ -1,11 +1,10 @@
 /** The Workbench in a browser: appearance, session, and then the workbench itself. */
 import "./workbench.css";
 import { html, nothing, render } from "lit";
-import { API_PREFIX } from "../../../shared/names.ts";
+import { API_PREFIX, FRAME_META } from "../../../shared/names.ts";
 import "../../access/sign-in.ts";
 import { skeleton } from "../../controls/controls.ts";
 import { button } from "../../controls/toolkit.ts";
-import { FrameEntry, readFramePage } from "../../hosts/frame.ts";
 import { HostError, type Viewer } from "../../hosts/host.ts";
 import { HttpHost } from "../../hosts/http/http-host.ts";
 import { HttpSession } from "../../hosts/http/http-session.ts";
@@ -18,10 +17,11 @@ import { followTheme } from "./theme.ts";
 /** Everything after the sign-in is one more bundle, loaded while the session is checked. */
 const workbench = import("./workbench.ts");
 const requests = new Requests();
-/** Of another instance's page, around this one. */
-const page = readFramePage();
-const entry = page === null ? null : new FrameEntry(page, requests);
-requests.frameId = page?.frame_id ?? null;
+/** Another instance's page around this one. */
+const entry =
+  document.querySelector(`meta[name="${FRAME_META}"]`) === null
+    ? null
+    : (await import("../../hosts/frame.ts")).frameEntry(requests);
 const session = new HttpSession(requests);
 let host = new HttpHost(requests);
 let notifications: Notifications | null = null;
