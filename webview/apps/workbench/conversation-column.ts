@@ -7,7 +7,6 @@ import "../../feed/feed.ts";
 import "../../feed/search.ts";
 import "../../feed/thread.ts";
 import "../../groups/group-header.ts";
-import "../../presentations/presentation-panel.ts";
 import "../../questions/question.ts";
 import type { MessageFilter } from "../../../shared/address.ts";
 import type { ComposerElement } from "../../composer/composer.ts";
@@ -77,6 +76,8 @@ function over({ conversation, host, search, filter, thread, slot }: Conversation
   if (thread !== null)
     return html`<svc-thread .conversation=${conversation} .host=${host} .eventId=${thread}></svc-thread>`;
   if (slot === null) return nothing;
+  // Its code isn't a part of the first load: the element begins when it is there.
+  void import("../../presentations/presentation-panel.ts");
   return html`<svc-presentations
     .conversation=${conversation}
     .host=${host}
