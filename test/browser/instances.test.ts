@@ -12,6 +12,7 @@ import { link, renamed, secured } from "../peers/account/linked-side.ts";
 import type { Side } from "../peers/direct/two-homes.ts";
 import { verifies } from "../requirements.ts";
 import { TestAuthority } from "../support/certificates.ts";
+import { textOf } from "../support/events.ts";
 import { until } from "../support/until.ts";
 import { launchBrowser } from "./setting.ts";
 
@@ -332,6 +333,33 @@ describe("Workbench: the account's other instances", function () {
       assert.equal(await page.evaluate(() => sessionStorage.getItem("svc/instances")), null);
     });
   }
+
+  it("shows the other one's own Workbench: sign-in there, its Groups, and a message", async () => {
+    verifies("WB-001", "WB-060");
+    await context.unroute(`${labOrigin}/ui/connect/`);
+    const inside = page.frameLocator("svc-remote iframe");
+    await row().click();
+    const { url } = await lab.client.result("login_link_create", {});
+    await inside.locator("vscode-text-field input").fill(labOrigin + url.slice(url.indexOf("/#")));
+    assert.equal(await groupRows().count(), 0);
+    await inside.locator("vscode-button", { hasText: "Sign in" }).click();
+    const lead = groupRows().filter({ hasText: "Lab work" });
+    await lead.click();
+    await inside.locator(".group-title", { hasText: "Lab work" }).waitFor();
+    await inside.locator("svc-composer textarea").fill("Written in the office’s window");
+    await inside.locator("svc-composer textarea").press("Control+Enter");
+    await inside.locator("svc-message", { hasText: "Written in the office’s window" }).waitFor();
+    const { events } = await lab.client.result("ledger_tail", { group_id: lab.group_id });
+    const sent = events.find((event) => textOf(event) === "Written in the office’s window");
+    assert.equal(sent?.by, "user");
+    await page.locator(".group-row", { hasText: "Office work" }).click();
+    await alone();
+    await row().click();
+    await lead.waitFor();
+    await inside.locator("svc-message", { hasText: "Written in the office’s window" }).waitFor();
+    await page.locator(".group-row", { hasText: "Office work" }).click();
+    await alone();
+  });
 
   it("says what is wrong with an instance, and what helps", async () => {
     await lab.client.result("remote_access_set", { origin: null });
