@@ -1,6 +1,7 @@
 /**
- * The Workbench of another instance in a frame of this page (docs/protocol.md#workbench-frames): its proof,
- * the handshake, the renewals, and what crosses between the two pages, which is only navigation.
+ * The Workbench of another instance in a frame of this page (docs/protocol.md#workbench-frames):
+ * its proof, the handshake, the renewals, and what crosses between the two pages, which is only
+ * navigation.
  */
 import { type FrameGroup, readTargetMessage, type TargetMessage } from "../../shared/frame-protocol.ts";
 import { LIMITS } from "../../shared/limits.ts";
