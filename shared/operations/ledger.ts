@@ -95,7 +95,7 @@ export const ledgerOperations = [
     name: "ledger_since",
     title: "Find the first event since a time",
     summary: "Says which event is the first at or after a time, or none.",
-    input: z.strictObject({ group_id: GroupId, ts: z.iso.datetime(), kinds: Kinds }),
+    input: z.strictObject({ group_id: GroupId, ts: z.iso.datetime().max(40), kinds: Kinds }),
     output: z.strictObject({ event_id: EventId.nullable() }),
     callers: ["user", "member"],
     lock: "none",

@@ -37,6 +37,9 @@ export function rightArguments(there: There): (contract: OperationContract) => R
     name: "name",
     text: "text",
     query: "query",
+    actor: "lead",
+    open: false,
+    ts: "2026-11-22T00:00:00.000Z",
     confirm: "no",
     active_scope_key: scopeKey,
     scope_key: scopeKey,
@@ -157,6 +160,7 @@ export function rightArguments(there: There): (contract: OperationContract) => R
   };
   const special: Record<string, Record<string, unknown>> = {
     actor_add: { actor_id: "another" },
+    ledger_search: { files: false },
     ledger_window: { before: 1, after: 1 },
     connect_group_select: { invitation: "0b7e6a52-5d4c-4c6e-9a51-d0c5b1f1a004" },
     push_subscribe: { kinds: ["waiting"] },
