@@ -248,6 +248,11 @@ export const LIMITS = {
   },
   /** Permissions and questions of runtimes that are answered through svc (docs/runtimes.md). */
   questions: {
+    /**
+     * One that has just appeared takes no answer for this long: a click or a second press of a key
+     * may have been meant for what was there before.
+     */
+    settlesMs: 500,
     /** After this long, one can only be answered in its terminal. */
     openSeconds: 12 * 3600,
     /**

@@ -5,6 +5,7 @@
 import * as vscode from "vscode";
 import { actorName, hasTerminal } from "../../shared/actor-words.ts";
 import { shownName, shownText } from "../../shared/foreign-text.ts";
+import { LIMITS } from "../../shared/limits.ts";
 import type { Question } from "../../shared/operations/questions.ts";
 import { detailName, detailText, questionWords } from "../../shared/question-words.ts";
 import { commandId } from "../contributions/commands.ts";
@@ -16,8 +17,6 @@ import { type Handlers, needDaemon, needTrust, Over } from "./handling.ts";
 /** What a dialog shows without scrolling. */
 const DIALOG_LINES = 16;
 const DIALOG_CHARACTERS = 1200;
-/** An answer this soon was meant for something else, such as a second press of the same key. */
-const SETTLES_MS = 500;
 const OWN_WORDS = "In your own words…";
 
 /** The question as it is open now. Throws when it isn't any more. */
@@ -61,7 +60,7 @@ async function decide(
     if (chosen === terminal) return "terminal";
     if (chosen === workbench) return "workbench";
     if (chosen === deny) return "deny";
-    if (performance.now() - begin >= SETTLES_MS) return "allow";
+    if (performance.now() - begin >= LIMITS.questions.settlesMs) return "allow";
   }
 }
 

@@ -278,22 +278,32 @@ export class EditorWindow {
    * listed, and the list doesn't change while it is open.
    */
   async command(title: string): Promise<void> {
+    await this.#quickly("F1", `>${title}`, title);
+  }
+
+  /** Opens a file of the folder by its name. */
+  async openFile(name: string): Promise<void> {
+    await this.#quickly("Control+P", name, name);
+  }
+
+  /**
+   * Opens the quick input by a key, types into it and chooses what then has this label. It may
+   * close at once, where something else takes the focus.
+   */
+  async #quickly(key: string, text: string, label: string): Promise<void> {
     const input = this.page.locator(".quick-input-widget .quick-input-filter input");
-    const first = this.page.locator(".quick-input-list .monaco-list-row", { hasText: title }).first();
-    await until(`the palette has ${title}`, async () => {
-      await this.page.keyboard.press("F1");
-      await input.waitFor();
-      await input.fill(`>${title}`);
+    const first = this.page.locator(".quick-input-list .monaco-list-row", { hasText: label }).first();
+    await until(`the quick input has ${label}`, async () => {
       try {
-        await first.waitFor({ timeout: 5000 });
+        await this.page.keyboard.press(key);
+        await input.fill(text, { timeout: 5000 });
+        await first.click({ timeout: 5000 });
         return true;
       } catch {
         await this.page.keyboard.press("Escape");
-        await input.waitFor({ state: "hidden" });
         return false;
       }
     });
-    await first.click();
   }
 
   /** Selects all text of the editor that has the focus, and waits until that is so. */

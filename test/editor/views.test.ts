@@ -5,6 +5,7 @@ import { join } from "node:path";
 import type { Browser, Frame, Page } from "playwright-core";
 import type { DaemonClient } from "../../client/client.ts";
 import { freePort } from "../../demo/free-port.ts";
+import { LIMITS } from "../../shared/limits.ts";
 import { violations } from "../browser/axe.ts";
 import { type FakeActor, startFakeClaude } from "../browser/fake-claude.ts";
 import { launchBrowser } from "../browser/setting.ts";
@@ -151,16 +152,23 @@ describe("the ticker and Direct connections in the editor", function () {
     };
     const open = async () =>
       (await owner.result("actor_questions", { group_id: actor.group_id })).questions.length;
-    /** Presses a button until the question is decided: a dialog takes no press at once. */
-    const press = (label: string) =>
-      until(`${label} decides`, async () => {
-        if ((await open()) === 0) return true;
-        await dialog()
-          .getByText(label, { exact: true })
-          .click({ timeout: 2000 })
-          .catch(() => {});
+    /** Presses a button of the dialog, which takes no answer at first, until that `worked`. */
+    const press = (label: string, worked: () => Promise<boolean>) => {
+      const button = dialog().getByText(label, { exact: true });
+      let shownAt: number | null = null;
+      return until(`${label} is taken`, async () => {
+        if (await worked()) return true;
+        if (!(await button.isVisible())) shownAt = null;
+        else {
+          shownAt ??= performance.now();
+          if (performance.now() - shownAt < 2 * LIMITS.questions.settlesMs) return false;
+          shownAt = null;
+          await button.click({ timeout: 2000 }).catch(() => {});
+        }
         return false;
       });
+    };
+    const isDecided = async () => (await open()) === 0;
 
     it("are shown whole and as they are, and allowed once", async () => {
       await window.openSideBar();
@@ -173,7 +181,7 @@ describe("the ticker and Direct connections in the editor", function () {
       assert.ok(shown.includes(HOSTILE.replace(/[\u202e\u202c]/g, "\ufffd")), shown);
       assert.equal(await dialog().locator("b, .codicon-bell, .dialog-message-detail a").count(), 0);
       await picture("question-dialog");
-      await press("Allow Once");
+      await press("Allow Once", isDecided);
       await row().waitFor({ state: "detached" });
       await until("the agent is told", () => /"allow"/.test(actor.answered().at(-1) ?? ""));
       actor.endTool();
@@ -184,14 +192,7 @@ describe("the ticker and Direct connections in the editor", function () {
       await row().filter({ hasText: "asks you: Which colour?" }).waitFor();
       await window.inline("Needs You", "ann", "Answer the Question");
       await dialog().getByText("Which colour?").waitFor();
-      await until("the choices are shown", async () => {
-        if (await page.locator(".quick-input-widget", { hasText: "Colour" }).isVisible()) return true;
-        await dialog()
-          .getByText("Answer", { exact: true })
-          .click({ timeout: 2000 })
-          .catch(() => {});
-        return false;
-      });
+      await press("Answer", () => page.locator(".quick-input-widget", { hasText: "Colour" }).isVisible());
       await picture("question-choices");
       await window.choose("Blue");
       await row().waitFor({ state: "detached" });
@@ -202,7 +203,7 @@ describe("the ticker and Direct connections in the editor", function () {
       await ask("WAIT for a TOOL");
       await row().filter({ hasText: "asks to use Bash once" }).click();
       await dialog().getByText("ann in tools asks to use Bash once").waitFor();
-      await press("Deny");
+      await press("Deny", isDecided);
       await row().waitFor({ state: "detached" });
       await until("the agent is told", () => /"deny"/.test(actor.answered().at(-1) ?? ""));
     });

@@ -48,9 +48,7 @@ describe("the extension in the editor", function () {
 
   const cart = () => window.page.locator(".monaco-editor .view-line", { hasText: "total" }).first();
   const openCart = async (): Promise<void> => {
-    await window.page.keyboard.press("Control+P");
-    await window.page.locator(".quick-input-widget .quick-input-filter input").fill("cart.ts");
-    await window.choose("cart.ts");
+    await window.openFile("cart.ts");
     await cart().waitFor();
   };
   const closeTerminals = async (): Promise<void> => {

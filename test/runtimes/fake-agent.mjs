@@ -81,7 +81,7 @@ async function hook(hook_event_name, more = {}) {
 
 /**
  * As Claude does: its hooks run beside its dialog. What one of them prints is the answer, unless
- * the key `n` is pressed before, which ends them.
+ * the key `n` is pressed before, which ends them. False if none of them could answer.
  */
 async function ask(more) {
   const running = (hooks.PermissionRequest ?? [])
@@ -90,11 +90,12 @@ async function ask(more) {
   await running[0]?.ended;
   const refused = new Promise((resolve) => (refuse = () => resolve("refused in the terminal")));
   const decisions = running.slice(1);
-  if (decisions.length === 0) return;
+  if (decisions.length === 0) return false;
   const decided = Promise.all(decisions.map(({ ended }) => ended)).then((all) => all.join("").trim());
   const answer = await Promise.race([refused, decided]);
   note({ answer });
   if (answer.startsWith("refused")) for (const { child } of decisions) process.kill(-child.pid, "SIGTERM");
+  return true;
 }
 
 /**
@@ -118,8 +119,9 @@ async function turn(prompt, isQueued = false) {
     await hook("PreToolUse", use);
     if (prompt.includes(waitWord)) {
       note({ asks: Date.now() });
-      await ask({ tool_name: use.tool_name, tool_input: use.tool_input, prompt_id });
-      await hook("Notification", { notification_type: "permission_prompt", message: "May I?", prompt_id });
+      const isAnswered = await ask({ tool_name: use.tool_name, tool_input: use.tool_input, prompt_id });
+      if (!isAnswered)
+        await hook("Notification", { notification_type: "permission_prompt", message: "May I?", prompt_id });
     }
     await until(() => existsSync(`${log}.tool`));
     await hook("PostToolUse", { ...use, tool_response: { stdout: "" } });

@@ -5,6 +5,7 @@
  */
 import { html, nothing } from "lit";
 import { shownName, shownText } from "../../shared/foreign-text.ts";
+import { LIMITS } from "../../shared/limits.ts";
 import type { Question } from "../../shared/operations/questions.ts";
 import { detailName, detailText } from "../../shared/question-words.ts";
 import { exact } from "../../shared/time-words.ts";
@@ -15,8 +16,6 @@ import { button } from "../controls/toolkit.ts";
 import { View } from "../controls/view.ts";
 import type { Answer, OpenQuestions } from "./open-questions.ts";
 
-/** One that has just appeared takes no click: it may have come under the pointer. */
-const SETTLES_MS = 500;
 /** From this many lines on, a text says how long it is, because it is scrolled. */
 const LONG_LINES = 12;
 
@@ -53,7 +52,7 @@ class QuestionElement extends View {
 
   override connectedCallback(): void {
     super.connectedCallback();
-    this.#timer = setTimeout(() => (this.settled = true), SETTLES_MS);
+    this.#timer = setTimeout(() => (this.settled = true), LIMITS.questions.settlesMs);
   }
 
   override disconnectedCallback(): void {
