@@ -25,12 +25,10 @@ export interface Report {
 
 export interface Options {
   mutation?: Mutation;
-  /** Every seed has an account service, and not only some. */
+  /** With an account service, HTTPS and connections of Groups of two members. */
   accounts?: boolean;
 }
 
-/** The share of seeds that have an account service. */
-const WITH_ACCOUNTS = 0.125;
 const MINUTE = 60_000;
 /** The delivery window, its backoff at the end, and some. */
 const PATIENCE = 25 * MINUTE;
@@ -46,8 +44,7 @@ export async function simulate(
   const network = new SimulatedNetwork(world);
   let service: SimulatedService | null = null;
   try {
-    const hasAccounts = accounts || world.chance.stream("accounts").happens(WITH_ACCOUNTS);
-    const web = hasAccounts ? new SimulatedWeb(world, network) : null;
+    const web = accounts ? new SimulatedWeb(world, network) : null;
     if (web !== null) service = await SimulatedService.started(world, web);
     return await run(seed, { world, network, web, service, mutation });
   } finally {
