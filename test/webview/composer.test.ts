@@ -259,6 +259,28 @@ describe("drafts", () => {
     for (const keeper of [first, second]) keeper.close();
   });
 
+  it("replace an earlier text of this window whose answer got lost", async () => {
+    const kept = { text: "", version: 0 };
+    let isLost = true;
+    const { host } = hostWith((name, { based_on: base, draft }) => {
+      if (name === "draft_put") {
+        if (base !== (kept.version === 0 ? null : String(kept.version))) throw new HostError("conflict", "");
+        kept.text = (draft as { text: string }).text;
+        kept.version += 1;
+        if (isLost) throw new HostError("offline", "");
+      }
+      return { draft: { text: kept.text }, updated_at: String(kept.version) };
+    });
+    const window = new DraftKeeper(host, GROUP);
+    window.update({ text: "first" });
+    await until("it is kept", () => kept.text === "first");
+    isLost = false;
+    window.update({ text: "second" });
+    await until("the next is kept", () => kept.text === "second");
+    assert.equal(window.other, null);
+    window.close();
+  });
+
   it("hold on to a longer text without asking when it contains the other", async () => {
     const { text, window } = daemon();
     const [first, second] = [window(), window()];

@@ -79,6 +79,8 @@ function contains(draft: Draft, other: Draft): boolean {
 }
 
 const SAVE_AFTER_MS = 400;
+/** Texts whose answer didn't come are remembered up to this many. */
+const UNANSWERED = 64;
 const RETRY_AFTER_MS = 3000;
 
 type DraftHost = Pick<Host, "call" | "remember" | "recall">;
@@ -100,6 +102,8 @@ export class DraftKeeper extends Store {
   /** The stored draft has been read. */
   #known = false;
   #again: ReturnType<typeof setTimeout> | null = null;
+  /** What may have reached the daemon, but whose answer got lost: texts of this window. */
+  #unanswered: string[] = [];
   /** Counts changes, so that an outdated answer is recognised. */
   #revision = 0;
   #closed = false;
@@ -316,8 +320,10 @@ export class DraftKeeper extends Store {
 
   async #saveNow(): Promise<void> {
     const draft = this.#draft;
+    this.#unanswered = [...this.#unanswered, contentOf(draft)].slice(-UNANSWERED);
     try {
       this.#base = await this.#put(draft);
+      this.#unanswered = [];
       if (this.#draft !== draft) {
         this.#keepHere();
         if (!this.#closed) this.#schedule(SAVE_AFTER_MS);
@@ -333,14 +339,16 @@ export class DraftKeeper extends Store {
   }
 
   /**
-   * Another window was first. Nothing of it is lost: it is part of this text, or takes its empty
-   * place, or the person chooses.
+   * The daemon has another text than this one was based on. If it is this window's own, whose
+   * answer got lost, this one replaces it. If another window was first, nothing of it is lost: it
+   * is part of this text, or takes its empty place, or the person chooses.
    */
   async #meet(): Promise<boolean> {
     try {
       const { draft, updated_at: updatedAt } = await this.#host.call("draft_get", { group_id: this.groupId });
       const theirs = readDraft(draft);
-      if (theirs === null || contains(this.#draft, theirs)) {
+      const isOwn = theirs !== null && this.#unanswered.includes(contentOf(theirs));
+      if (theirs === null || isOwn || contains(this.#draft, theirs)) {
         this.#base = updatedAt;
         this.#schedule(0);
       } else if (isEmpty(this.#draft)) this.#adopt(theirs, updatedAt);
