@@ -9,7 +9,7 @@ import { counted, DELIVERY_WORDS, moment, printEvent, WITHDRAWAL_WORDS } from ".
 
 const DEFAULT_LINES = 10;
 /** The kinds that people look for in a ledger. `--all` also shows the bookkeeping. */
-const TOLD = ["chat.message", "system.notify"];
+const TOLD = ["chat.message", "presentation.publish", "system.notify"];
 
 export async function tail(context: CommandContext): Promise<number> {
   const { out } = context;

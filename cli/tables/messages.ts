@@ -208,7 +208,7 @@ export const messageCommands: readonly Command[] = [
         text: "How many events (default: 10)",
       },
       { name: "follow", short: "f", text: "Follow new events; with --json, one event per line" },
-      { name: "all", text: "Show all kinds of events, not only messages and notices" },
+      { name: "all", text: "Show all kinds of events, not only messages, presentations and notices" },
     ],
     run: async (context) => (await ledger()).tail(context),
   },

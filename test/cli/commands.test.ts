@@ -1,7 +1,7 @@
 /** Every command against a real daemon: exit codes, envelopes, ids. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
-import { mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -316,6 +316,29 @@ describe("commands", () => {
     await result(["group", "delete", "--confirm", copy]);
     assert.equal((await svc(["group", "show", copy])).code, 1);
     await result(["actor", "remove", "max"]);
+  });
+
+  it("shows files, input and links beside the conversation", async () => {
+    const project = join(folder, "shown");
+    mkdirSync(project);
+    writeFileSync(join(project, "report.md"), "# Report\n");
+    const inGroup = (args: readonly string[], input = "") =>
+      svc(["presentation", ...args, "--group", group], { cwd: project, input });
+    await result(["attach", project, "--group", group]);
+    const published = await inGroup(["publish", "1", "report.md", "--title", "Result"]);
+    assert.match(published.out, /^Shown in slot 1: Result {2}[0-9a-f]{32}\n$/, published.err);
+    assert.equal((await inGroup(["publish", "2", "-", "--kind", "csv", "--title", "t"], "a,b\n")).code, 0);
+    assert.equal((await inGroup(["publish", "3", "--url", "https://example.org/"])).code, 0);
+    const list = await inGroup(["list"]);
+    assert.match(list.out, /^1 {2}Result .*\n2 {2}t .*\n3 {2}.*example\.org.*\n4 {2}empty\n$/, list.out);
+    assert.match((await svc(["tail", "--group", group])).out, /presentation\.publish {2}Result/);
+    const { url } = await result<{ url: string }>(["presentation", "open", "1"]);
+    assert.match(url, new RegExp(`/\\?group=${group}&presentation=1#login=`));
+    assert.equal((await inGroup(["clear", "3"])).out, "Slot 3 is empty.\n");
+    assert.equal((await inGroup(["publish", "3", "--url", "javascript:alert(1)", "--title", "x"])).code, 1);
+    assert.equal((await inGroup(["publish", "3", "/etc/passwd", "--kind", "markdown"])).code, 1);
+    assert.equal((await inGroup(["publish", "3"])).code, 2);
+    assert.match((await inGroup(["list"])).out, /3 {2}empty/);
   });
 
   it("reports the daemon and its health", async () => {

@@ -95,7 +95,7 @@ export function eventWords(event: LedgerEvent, name: (id: string) => string): Ev
     }
     case "presentation.publish": {
       const { slot, title } = event.data;
-      return { icon: "eye", text: `${who} shows “${quotedName(title)}” in slot ${slot}` };
+      return { icon: "eye", text: `${who} showed “${quotedName(title)}” in slot ${slot}` };
     }
     case "presentation.clear":
       return { icon: "eye", text: `${who} emptied slot ${event.data.slot}` };
