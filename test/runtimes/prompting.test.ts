@@ -254,6 +254,7 @@ describe("prompting a process in a terminal", function () {
     const change = { group_id: setting.group_id, actor_id: "shell", prompts: true };
     await setting.client.result("actor_update", change);
     await setting.reaches(id, "shell", "ambiguous");
+    await until("it reads what was typed", () => setting.prompts("shell").length > 0, PATIENCE);
     assert.equal(setting.prompts("shell").length, 1);
   });
 

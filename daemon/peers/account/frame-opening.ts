@@ -3,7 +3,7 @@
  * (docs/protocol.md#workbench-frames). The proof embeds; it signs no one in.
  */
 import * as z from "zod";
-import { type Clock, timestamp } from "../../../platform/clock.ts";
+import type { Clock } from "../../../platform/clock.ts";
 import type { Random } from "../../../platform/random.ts";
 import { Refusal } from "../../../shared/errors.ts";
 import { LIMITS } from "../../../shared/limits.ts";
@@ -13,6 +13,7 @@ import { toBase64Url } from "../../../shared/wire/v1/base64.ts";
 import { InstanceId, Uuid } from "../../../shared/wire/v1/fields.ts";
 import type { ConnectFrameProof } from "../../../shared/wire/v1/proofs.ts";
 import { frameStatement } from "../../../shared/wire/v1/signing.ts";
+import { validity } from "../../../shared/wire/v1/timely.ts";
 import type { WebTransport } from "../https/web-transport.ts";
 import { type Signer, signStatement } from "../wire/statements.ts";
 import { routeTo } from "./account-authority.ts";
@@ -113,8 +114,7 @@ export class FrameOpening {
       parent_origin: parentOrigin,
       frame_id: frameId,
       nonce: random.uuid(),
-      issued_at: timestamp(clock),
-      expires_at: new Date(clock.now() + connect.frameSeconds * 1000).toISOString(),
+      ...validity(clock.now(), connect.frameSeconds),
     });
   }
 

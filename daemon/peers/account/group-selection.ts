@@ -5,7 +5,7 @@
  */
 import { createHash } from "node:crypto";
 import * as z from "zod";
-import { type Clock, timestamp } from "../../../platform/clock.ts";
+import type { Clock } from "../../../platform/clock.ts";
 import { VerifyingKey } from "../../../platform/keys.ts";
 import { Refusal } from "../../../shared/errors.ts";
 import { LIMITS } from "../../../shared/limits.ts";
@@ -13,7 +13,7 @@ import { toBase64Url } from "../../../shared/wire/v1/base64.ts";
 import { Uuid } from "../../../shared/wire/v1/fields.ts";
 import { type ConnectGroupCheck, ConnectGroupTicket } from "../../../shared/wire/v1/proofs.ts";
 import { groupCheckStatement, ticketStatement } from "../../../shared/wire/v1/signing.ts";
-import { untimelyTicket } from "../../../shared/wire/v1/timely.ts";
+import { untimelyTicket, validity } from "../../../shared/wire/v1/timely.ts";
 import type { GroupRegistry } from "../../groups/registry.ts";
 import { type Signer, signStatement, verifyStatement } from "../wire/statements.ts";
 import type { AccountDirectory } from "./account-directory.ts";
@@ -66,8 +66,7 @@ export class GroupSelection {
       group_id: id,
       group_generation: generation,
       title: shortTitle(title),
-      issued_at: timestamp(clock),
-      expires_at: new Date(clock.now() + connect.ticketSeconds * 1000).toISOString(),
+      ...validity(clock.now(), connect.ticketSeconds),
     });
     const selected = `ticket=${toBase64Url(Buffer.from(JSON.stringify(ticket)))}`;
     const invited = invitation === undefined ? "" : `&invitation=${invitation}`;

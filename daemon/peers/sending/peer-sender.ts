@@ -11,6 +11,7 @@ import type { ErrorCode } from "../../../shared/errors.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import type { ConnectPeerOperation, ConnectPeerResponse } from "../../../shared/wire/v1/peer.ts";
 import { requestStatement, responseStatement } from "../../../shared/wire/v1/signing.ts";
+import { validity } from "../../../shared/wire/v1/timely.ts";
 import type { Authorities } from "../authorities.ts";
 import type { Grant } from "../authority.ts";
 import { said } from "../catalog/peer-words.ts";
@@ -118,7 +119,6 @@ export class PeerSender {
 
   #prove(grant: Grant, operationSha256: string) {
     const { clock, random, identity } = this.#deps;
-    const now = clock.now();
     const isDirect = grant.authority === "direct";
     return signStatement(requestStatement, identity, {
       ...(grant.connection_id === null ? {} : { connection_id: grant.connection_id }),
@@ -128,8 +128,7 @@ export class PeerSender {
       target_instance_id: grant.remote.instance_id,
       ...(isDirect ? {} : { target_device_id: grant.remote.device_id }),
       request_id: random.uuid(),
-      issued_at: new Date(now).toISOString(),
-      expires_at: new Date(now + LIMITS.connect.proofSeconds * 1000).toISOString(),
+      ...validity(clock.now(), LIMITS.connect.proofSeconds),
       operation_sha256: operationSha256,
     });
   }

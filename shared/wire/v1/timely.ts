@@ -19,6 +19,17 @@ const { connect } = LIMITS;
 const SKEW = connect.skewSeconds * 1000;
 
 /**
+ * The times of a proof that is issued at `now` and valid for that many seconds. Both come from one
+ * reading of the clock: a proof that lasts a millisecond longer than it may is refused.
+ */
+export function validity(now: number, seconds: number): { issued_at: string; expires_at: string } {
+  return {
+    issued_at: new Date(now).toISOString(),
+    expires_at: new Date(now + seconds * 1000).toISOString(),
+  };
+}
+
+/**
  * A proof that says when it was issued. It may be valid for a limited number of seconds, and may
  * come from a clock that is a little ahead.
  */

@@ -11,6 +11,7 @@ import { PRODUCT_VERSION } from "../../../shared/version.ts";
 import { frameStatement, identityStatement } from "../../../shared/wire/v1/signing.ts";
 import { untimelyFrame } from "../../../shared/wire/v1/timely.ts";
 import { verifies } from "../../requirements.ts";
+import { ManualClock } from "../../support/manual-clock.ts";
 import { newIdentity } from "../receiver-setting.ts";
 import { DirectorySetting } from "./directory-setting.ts";
 
@@ -51,7 +52,8 @@ describe("a frame of another instance", () => {
   };
 
   beforeEach(async () => {
-    setting = await DirectorySetting.open();
+    // Time passes between any two looks at the clock.
+    setting = await DirectorySetting.open({ clock: new ManualClock({ tick: 1 }) });
     lab = await newIdentity();
     challenged = () => {};
     const transport = new WebTransport({
