@@ -12,19 +12,36 @@ export function readCsv(text: string): Table {
   const rows: string[][] = [];
   let row: string[] = [];
   let cut = false;
-  // A cell, quoted or not, and what ends it.
-  const cells = /(?:"((?:[^"]|"")*)"|([^,\r\n]*))(,|\r?\n|\r|$)/gy;
+  let at = 0;
   const body = text.replace(/^\uFEFF/, "");
-  while (cells.lastIndex < body.length) {
-    const match = cells.exec(body);
-    if (match === null) return { rows: [...rows, row], cut: true };
-    const cell = match[1]?.replaceAll('""', '"') ?? match[2] ?? "";
-    if (row.length < mostColumns) row.push(cell.slice(0, cellCharacters).toWellFormed());
+  // After a comma there is one more cell, even at the end.
+  while (at < body.length || row.length > 0) {
+    const { cell, end } = cellAt(body, at);
     cut ||= row.length === mostColumns || cell.length > cellCharacters;
-    if (match[3] === ",") continue;
+    if (row.length < mostColumns) row.push(cell.slice(0, cellCharacters).toWellFormed());
+    at = end + (body.startsWith("\r\n", end) ? 2 : 1);
+    if (body[end] === ",") continue;
     rows.push(row);
     row = [];
-    if (rows.length === mostRows) return { rows, cut: cut || cells.lastIndex < body.length };
+    if (rows.length === mostRows) return { rows, cut: cut || at < body.length };
   }
-  return { rows: row.length > 0 ? [...rows, row] : rows, cut };
+  return { rows, cut };
+}
+
+/**
+ * The cell that begins there, quoted or not, and where it ends. One expression for both would run
+ * out of stack on a long cell.
+ */
+function cellAt(body: string, at: number): { cell: string; end: number } {
+  if (body[at] === '"') {
+    let quote = body.indexOf('"', at + 1);
+    while (quote !== -1 && body[quote + 1] === '"') quote = body.indexOf('"', quote + 2);
+    const end = quote + 1;
+    if (quote !== -1 && (end === body.length || ",\r\n".includes(body[end]!)))
+      return { cell: body.slice(at + 1, quote).replaceAll('""', '"'), end };
+  }
+  const ending = /[,\r\n]|$/g;
+  ending.lastIndex = at;
+  const end = ending.exec(body)?.index ?? body.length;
+  return { cell: body.slice(at, end), end };
 }
