@@ -52,6 +52,8 @@ export const LIMITS = {
     headBytes: 4 * KiB,
     /** Rows, columns and characters of a cell that the Workbench shows of a table. */
     table: { rows: 1000, columns: 64, cellCharacters: 1000 },
+    /** The same of a Markdown text: a long one stops the page while it is rendered. */
+    markdownCharacters: 256 * 1024,
   },
   group: {
     perHome: 4096,

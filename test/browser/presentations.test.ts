@@ -1,8 +1,12 @@
 /** What slots show beside the conversation, and hostile pages in them. */
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import type { Page } from "playwright-core";
+import { LIMITS } from "../../shared/limits.ts";
 import { until } from "../support/until.ts";
 import { violations } from "./axe.ts";
 import { type Setting, useSetting } from "./setting.ts";
@@ -61,6 +65,32 @@ describe("Workbench: presentations", () => {
     await page.keyboard.press("Escape");
     await panel.waitFor({ state: "detached" });
     assert.equal(new URL(page.url()).search, `?group=${groupId}`);
+  });
+
+  it("show the beginning of a long text, and say that there is more", async () => {
+    const project = mkdtempSync(join(tmpdir(), "svc-project-"));
+    const most = LIMITS.presentation.markdownCharacters;
+    const path = "long.md";
+    const given = { group_id: groupId, slot: 4, kind: "markdown", title: "Long", path } as const;
+    try {
+      await setting.owner.result("attach", { path: project, group_id: groupId });
+      // Paragraphs of 64 characters, the empty line after each included.
+      const paragraphs = `${"word ".repeat(12)}ab\n\n`.repeat(most / 64);
+      writeFileSync(join(project, path), paragraphs);
+      await lead.result("presentation_publish", given);
+      const page = await at("&presentation=4");
+      const panel = page.locator("svc-presentations");
+      const drawn = panel.locator(".presentation-text p");
+      await drawn.first().waitFor();
+      assert.equal(await panel.getByText("There is more").count(), 0);
+      writeFileSync(join(project, path), `${paragraphs}The end`);
+      await lead.result("presentation_publish", given);
+      await panel.getByText("There is more").waitFor();
+      assert.equal(await drawn.count(), most / 64);
+      assert.equal(await panel.getByText("The end").count(), 0);
+    } finally {
+      rmSync(project, { recursive: true, force: true });
+    }
   });
 
   it("can be used by everyone, at any width and in every theme", async () => {

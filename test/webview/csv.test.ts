@@ -39,7 +39,7 @@ describe("a table", () => {
   it("reads a cell of any length", () => {
     const most = LIMITS.presentation.contentBytes - 2;
     for (const text of ["a".repeat(most), '""'.repeat(most / 2)]) {
-      const cell = text.replaceAll('""', '"').slice(0, cellCharacters);
+      const cell = (text.startsWith("a") ? "a" : '"').repeat(cellCharacters);
       assert.deepEqual(readCsv(`"${text}"`), { rows: [[cell]], cut: true });
       assert.deepEqual(readCsv(`"${text}`), { rows: [[`"${text}`.slice(0, cellCharacters)]], cut: true });
     }

@@ -28,9 +28,12 @@ export function readCsv(text: string): Table {
   return { rows, cut };
 }
 
+/** A quote in a quoted cell is written twice. One character more tells that it is cut. */
+const MOST_QUOTED = 2 * (LIMITS.presentation.table.cellCharacters + 1);
+
 /**
- * The cell that begins there, quoted or not, and where it ends. One expression for both would run
- * out of stack on a long cell.
+ * The cell that begins there, quoted or not, and where it ends. Of a long one at least a character
+ * more than is shown. One expression for both kinds would run out of stack on a long cell.
  */
 function cellAt(body: string, at: number): { cell: string; end: number } {
   if (body[at] === '"') {
@@ -38,7 +41,7 @@ function cellAt(body: string, at: number): { cell: string; end: number } {
     while (quote !== -1 && body[quote + 1] === '"') quote = body.indexOf('"', quote + 2);
     const end = quote + 1;
     if (quote !== -1 && (end === body.length || ",\r\n".includes(body[end]!)))
-      return { cell: body.slice(at + 1, quote).replaceAll('""', '"'), end };
+      return { cell: body.slice(at + 1, Math.min(quote, at + 1 + MOST_QUOTED)).replaceAll('""', '"'), end };
   }
   const ending = /[,\r\n]|$/g;
   ending.lastIndex = at;

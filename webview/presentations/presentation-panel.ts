@@ -2,7 +2,7 @@
  * `<svc-presentations>`: what the Group's four slots show, beside the feed. A page runs in a frame
  * with an opaque origin (docs/presentations.md#what-a-page-can-do).
  */
-import { html, nothing, type PropertyValues } from "lit";
+import { html, nothing, type PropertyValues, type TemplateResult } from "lit";
 import { unsafeHTML } from "lit/directives/unsafe-html.js";
 import { type Address, NOWHERE } from "../../shared/address.ts";
 import { shownName, shownText } from "../../shared/foreign-text.ts";
@@ -19,7 +19,7 @@ import { follow, View } from "../controls/view.ts";
 import type { Conversation } from "../feed/conversation.ts";
 import { renderMarkdown } from "../feed/markdown.ts";
 import type { BlobAddress, Host } from "../hosts/host.ts";
-import { readCsv, type Table } from "./csv.ts";
+import { readCsv } from "./csv.ts";
 
 type Listed = ResultOf<"presentation_list">;
 
@@ -40,8 +40,8 @@ class PresentationsElement extends View {
   /** An earlier version; null for what the slot shows now. */
   declare versionId: string | null;
   declare listed: Listed | null;
-  /** Of the version that is shown, if it is text. */
-  declare text: { eventId: string; content: string } | null;
+  /** Of the version that is shown, if it is text. It may be long, so it is read once. */
+  declare text: { eventId: string; content: TemplateResult } | null;
   declare picture: (BlobAddress & { eventId: string }) | null;
   declare problem: string | null;
   #unfollow: () => void = () => {};
@@ -75,6 +75,8 @@ class PresentationsElement extends View {
   /** The feed may be elsewhere in the history, so this has its own ear. */
   #watch(): void {
     this.#unfollow();
+    // It may have left the page before its first update.
+    if (!this.isConnected) return;
     this.#unfollow = this.host.watchLedger(this.conversation.groupId, null, {
       event: ({ kind }) => {
         if (kind === "presentation.publish" || kind === "presentation.clear") void this.#read();
@@ -188,9 +190,7 @@ class PresentationsElement extends View {
       case "csv":
         if (this.text?.eventId !== shown.event_id)
           return this.problem === null ? skeleton(3, "feed") : nothing;
-        return shown.kind === "csv"
-          ? table(readCsv(this.text.content), title)
-          : this.#markdown(this.text.content);
+        return this.text.content;
       case "image": {
         const source =
           this.#address(shown) ?? (this.picture?.eventId === shown.event_id ? this.picture.url : null);
@@ -222,7 +222,10 @@ class PresentationsElement extends View {
   }
 
   #markdown(text: string) {
-    return html`<div class="markdown presentation-text" @click=${this.#onClick}>${unsafeHTML(renderMarkdown(text))}</div>`;
+    const most = LIMITS.presentation.markdownCharacters;
+    const shown = text.slice(0, most).toWellFormed();
+    return html`<div class="markdown presentation-text" @click=${this.#onClick}>${unsafeHTML(renderMarkdown(shown))}</div>
+      ${more(text.length > most)}`;
   }
 
   /** An editor's page may not frame it. */
@@ -274,8 +277,10 @@ class PresentationsElement extends View {
     }
   }
 
-  async #load({ event_id: eventId, kind, sha256, mime_type: mimeType }: Presentation): Promise<void> {
+  async #load(shown: Presentation): Promise<void> {
+    const { event_id: eventId, kind, sha256, mime_type: mimeType } = shown;
     this.#loading = eventId;
+    this.problem = null;
     this.#release();
     const isPicture = kind === "image" && this.host.presentation === null && mimeType !== "image/svg+xml";
     if (sha256 === undefined || (kind !== "markdown" && kind !== "csv" && !isPicture)) return;
@@ -286,8 +291,10 @@ class PresentationsElement extends View {
         else address.release();
         return;
       }
-      const content = await (await this.host.bytes(this.conversation.groupId, sha256)).text();
-      if (this.#loading === eventId) this.text = { eventId, content };
+      const text = await (await this.host.bytes(this.conversation.groupId, sha256)).text();
+      if (this.#loading !== eventId) return;
+      const content = kind === "csv" ? table(text, shownName(shown.title)) : this.#markdown(text);
+      this.text = { eventId, content };
     } catch (error) {
       if (this.#loading === eventId) this.problem = wordsOf(error);
     }
@@ -311,7 +318,8 @@ function wordsOf(error: unknown): string {
   return error instanceof Error ? error.message : String(error);
 }
 
-function table({ rows, cut }: Table, title: string) {
+function table(text: string, title: string) {
+  const { rows, cut } = readCsv(text);
   const [head = [], ...rest] = rows;
   return html`<div class="presentation-table" tabindex="0" role="region" aria-label=${title}>
       <table>
@@ -321,7 +329,11 @@ function table({ rows, cut }: Table, title: string) {
         </tbody>
       </table>
     </div>
-    ${cut ? html`<p class="hint pad">There is more than is shown here.</p>` : nothing}`;
+    ${more(cut)}`;
+}
+
+function more(cut: boolean) {
+  return cut ? html`<p class="hint pad">There is more than is shown here.</p>` : nothing;
 }
 
 customElements.define("svc-presentations", PresentationsElement);
