@@ -38,14 +38,15 @@ describe("Workbench: the account's other instances", function () {
   let page: Page;
   let officeOrigin: string;
   let labOrigin: string;
-  /** Frame ids that the entry asked proofs for, in order. */
-  const asked: string[] = [];
+  /** Frame ids that the entry asked proofs for since the test began, in order. */
+  let asked: string[] = [];
   /** What `connect_status` says instead. */
   let told: ((result: Status) => object | number | null) | null = null;
 
   const list = () => page.locator("svc-instances");
   const row = () => list().locator(".instance-row", { hasText: "Lab" });
   const groupRows = () => list().locator(".remote-group-row");
+  const saved = () => list().getByRole("button", { name: "Show the saved Groups of Lab" });
   const remote = () => page.locator("svc-remote");
   const failed = (code: string) => remote().locator(`.remote-failed[data-code=${code}]`).waitFor();
   const check = () => page.evaluate(() => dispatchEvent(new Event("focus")));
@@ -70,10 +71,6 @@ describe("Workbench: the account's other instances", function () {
     (await frame()).evaluate(
       () => (window as unknown as { heard: { data: Record<string, unknown>; origin: string }[] }).heard,
     );
-  const puppet = () =>
-    context.route(`${labOrigin}/ui/connect/`, (route) =>
-      route.fulfill({ contentType: "text/html", body: PUPPET }),
-    );
   /** The daemon answers by itself again. */
   const confirmed = async () => {
     told = null;
@@ -86,6 +83,9 @@ describe("Workbench: the account's other instances", function () {
   const current = () => list().locator("[aria-current]").allInnerTexts();
   /** Shows the lab with the puppet in the frame, signed in, with two Groups. */
   const show = async () => {
+    await context.route(`${labOrigin}/ui/connect/`, (route) =>
+      route.fulfill({ contentType: "text/html", body: PUPPET }),
+    );
     const before = asked.length;
     await row().click();
     await until("the proof", async () => asked.length > before);
@@ -114,13 +114,11 @@ describe("Workbench: the account's other instances", function () {
       (await side.client.result("remote_access_show", {})).remote_access.origin!;
     [officeOrigin, labOrigin] = await Promise.all([originOf(office), originOf(lab)]);
     context = await browser.newContext({ ignoreHTTPSErrors: true, viewport: { width: 1280, height: 800 } });
-    page = await context.newPage();
-    page.setDefaultTimeout(30_000);
-    page.on("request", (request) => {
+    context.on("request", (request) => {
       if (request.url() === `${officeOrigin}${API_PREFIX}/connect/open`)
         asked.push((request.postDataJSON() as { frame_id: string }).frame_id);
     });
-    await page.route(`${officeOrigin}${API_PREFIX}/connect`, async (route) => {
+    await context.route(`${officeOrigin}${API_PREFIX}/connect`, async (route) => {
       if (told === null) return route.continue();
       const changed = told(await office.client.result("connect_status", {}));
       if (changed === null) await route.abort();
@@ -130,10 +128,17 @@ describe("Workbench: the account's other instances", function () {
       } else await route.fulfill({ json: { ok: true, result: changed } });
     });
     const { url } = await office.client.result("login_link_create", {});
-    await page.goto(officeOrigin + url.slice(url.indexOf("/#")));
-    await row().waitFor();
-    // The page was loaded before its person was signed in, and may frame nothing yet.
-    await page.reload();
+    const first = await context.newPage();
+    await first.goto(officeOrigin + url.slice(url.indexOf("/#")));
+    await first.locator("svc-workbench").waitFor();
+    await first.close();
+  });
+  /** A tab of its own, which knows of nothing that other tests did. */
+  beforeEach(async () => {
+    page = await context.newPage();
+    page.setDefaultTimeout(60_000);
+    asked = [];
+    await page.goto(officeOrigin);
     await row().waitFor();
   });
   after(async () => {
@@ -142,13 +147,16 @@ describe("Workbench: the account's other instances", function () {
     await service?.dispose();
     authority?.remove();
   });
-  afterEach(() => {
+  afterEach(async () => {
     told = null;
+    await page?.close();
+    await context?.unroute(`${labOrigin}/ui/connect/`);
+    // A second question would bring a second page into the frame.
+    assert.deepEqual(asked, [...new Set(asked)]);
   });
 
   it("opens one at its own origin, by a form, in a frame that may do no more than it needs", async () => {
     verifies("WB-001", "WB-028");
-    await puppet();
     await show();
     const element = remote().locator("iframe");
     assert.equal(
@@ -180,6 +188,9 @@ describe("Workbench: the account's other instances", function () {
 
   it("takes reports of the latest revision alone, and never mounts the frame anew for others", async () => {
     verifies("WB-029", "WB-030");
+    await show();
+    await groupRows().nth(1).click();
+    await groupRows().first().click();
     const element = await remote().locator("iframe").elementHandle();
     await (await frame()).evaluate(() => Object.assign(window, { mark: 7 }));
     await post({ type: "selected", group_id: id(2), revision: 1 });
@@ -198,6 +209,7 @@ describe("Workbench: the account's other instances", function () {
 
   it("ignores what another origin, window or frame says, and what isn't a message", async () => {
     verifies("WB-031", "WB-032", "WB-033");
+    await show();
     const forged = { type: "groups", groups: [{ group_id: id(9), title: "Forged", running: false }] };
     const whole = { channel: "svc.connect.frame.v1", frame_id: asked.at(-1)!, ...forged };
     // The page around it, which has another origin, and the same window with another id.
@@ -225,23 +237,26 @@ describe("Workbench: the account's other instances", function () {
       for (const sent of [null, 1, "ready", [], { channel: "svc.connect.frame.v1" }])
         parent.postMessage(sent, "*");
     });
-    await post({ type: "workspace_dirty", dirty: false });
+    // What was sent before this one has been heard.
+    await groups("Rig", "Samples", "Third");
     await settled(["Rig", "Samples", "Third"]);
   });
 
   it("stays usable while the page in the frame floods it", async () => {
+    await show();
     await (await frame()).evaluate(
       (sent) => {
         for (let sends = 0; sends < 20_000; sends += 1) parent.postMessage(sent, "*");
       },
       { channel: "svc.connect.frame.v1", frame_id: asked.at(-1)!, type: "sidebar" },
     );
-    await list().locator(".remote-group-row", { hasText: "Third" }).click();
-    await until("the selection", async () => (await heard()).some(({ data }) => data["revision"] === 3));
+    await list().locator(".remote-group-row", { hasText: "Samples" }).click();
+    await until("the selection", async () => (await heard()).some(({ data }) => data["revision"] === 1));
   });
 
   it("clears its Groups when it is locked there", async () => {
     verifies("WB-042");
+    await show();
     await post({ type: "locked" });
     await groupRows().first().waitFor({ state: "detached" });
     await row().locator(".instance-state", { hasText: "not signed in" }).waitFor();
@@ -252,19 +267,17 @@ describe("Workbench: the account's other instances", function () {
 
   it("keeps the Groups of one that isn't shown, marked as saved", async () => {
     verifies("WB-036", "WB-037");
+    await show();
     await page.locator(".group-row", { hasText: "Office work" }).click();
     await remote().waitFor({ state: "detached" });
     await alone();
-    await list().getByRole("button", { name: "Show the saved Groups of Lab" }).click();
+    await saved().click();
     await list().locator(".saved-note", { hasText: "Saved" }).waitFor();
-    await settled(["Rig"]);
+    await settled(["Rig", "Samples"]);
   });
-
-  const saved = () => list().getByRole("button", { name: "Show the saved Groups of Lab" });
 
   it("ends what is shown when directory or access expired, and shows it again once confirmed", async () => {
     verifies("WB-038", "WB-039");
-    await puppet();
     await show();
     told = ({ connect }) => ({ connect: { ...connect, directory: null } });
     await check();
@@ -293,7 +306,6 @@ describe("Workbench: the account's other instances", function () {
   ] as const) {
     it(`clears what belonged to another ${what} of the instance`, async () => {
       verifies("WB-040", "WB-041");
-      await puppet();
       await show();
       told = ({ connect }) => {
         const instances = connect!.directory!.instances.map((entry) =>
@@ -320,7 +332,6 @@ describe("Workbench: the account's other instances", function () {
   ] satisfies [string, (status: Status) => object | number][]) {
     it(`forgets every instance when ${what}`, async () => {
       verifies("WB-043", "WB-044", "WB-045", "WB-046");
-      await puppet();
       await show();
       told = change;
       await check();
@@ -334,7 +345,6 @@ describe("Workbench: the account's other instances", function () {
 
   it("shows the other one's own Workbench: sign-in there, its Groups, and a message", async () => {
     verifies("WB-001", "WB-060");
-    await context.unroute(`${labOrigin}/ui/connect/`);
     const inside = page.frameLocator("svc-remote iframe");
     await row().click();
     const { url } = await lab.client.result("login_link_create", {});

@@ -39,7 +39,9 @@ class Follow implements ReactiveController {
     this.#host.requestUpdate();
   }
 
+  /** An update may still come after the element left the page. It must not subscribe again. */
   hostUpdate(): void {
+    if (!this.#host.isConnected) return;
     const stores = this.#stores();
     if (stores.length === this.#followed.length && stores.every((store, at) => store === this.#followed[at]))
       return;

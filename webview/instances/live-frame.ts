@@ -76,6 +76,7 @@ export class LiveFrame extends Store {
   readonly #parts: FrameParts;
   readonly #peer: FramePeer;
   readonly #ended = new AbortController();
+  #isStarted = false;
   #revision = 0;
   #wanted: { groupId: string; connections: boolean } | null = null;
   #handshake: ReturnType<typeof setTimeout> | null = null;
@@ -95,8 +96,13 @@ export class LiveFrame extends Store {
     this.#peer = { frameId: this.id, origin, window: () => element.contentWindow };
   }
 
-  /** Asks for the proof and sends it into the frame, which must be in the document by then. */
+  /**
+   * Asks for the proof and sends it into the frame, which must be in the document by then. Only the
+   * first call counts: a second page in the frame would end what the person does in the first.
+   */
   async start(): Promise<void> {
+    if (this.#isStarted) return;
+    this.#isStarted = true;
     const { signal } = this.#ended;
     try {
       const opened = await this.#ask();

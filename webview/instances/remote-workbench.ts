@@ -14,7 +14,6 @@ class RemoteElement extends View {
   declare instances: Instances;
   /** The list is on another page. */
   declare narrow: boolean;
-  #started: LiveFrame | null = null;
 
   constructor() {
     super();
@@ -25,9 +24,7 @@ class RemoteElement extends View {
   /** The frame is in the document from here on, so that the proof has somewhere to go. */
   protected override updated(): void {
     const { live } = this.instances;
-    if (live === null || live === this.#started || !live.element.isConnected) return;
-    this.#started = live;
-    void live.start();
+    if (live?.element.isConnected === true) void live.start();
   }
 
   protected override render() {
