@@ -42,16 +42,27 @@ export async function accountPlay(service: Service, sides: Sides, stage: Stage):
   stage.say(`A message of the office is refused now: ${await lateMessage(office, lab)}.`);
 }
 
-/** Asks the account service to let the instance in. Answers the code that it shows. */
-export async function ask({ home }: Side, service: Service): Promise<string> {
-  const { web_origin: origin } = await home.client.result("daemon_status", {});
+/**
+ * Asks the account service to let the instance in, under the origin `name` or that of its Web
+ * listener. Answers the code that it shows.
+ */
+export async function ask({ home }: Pick<Side, "home">, service: Service, name?: string): Promise<string> {
+  const origin = name ?? (await home.client.result("daemon_status", {})).web_origin;
   await home.client.result("remote_access_set", { origin });
   const { user_code: code } = await home.client.result("account_link", { account_origin: service.origin });
   return code;
 }
 
+/** Waits until the instance, which a member let in, knows the instances of the account. */
+export async function linked({ home }: Pick<Side, "home">, stage: Pick<Stage, "until">): Promise<void> {
+  await stage.until("the directory", async () => {
+    const { connect } = await home.client.result("connect_status", {});
+    return connect?.directory ?? null;
+  });
+}
+
 /** Gives the instance a name, which makes it ask the account service at once. */
-export function rename({ home }: Side, name: string) {
+export function rename({ home }: Pick<Side, "home">, name: string) {
   return home.client.result("connect_rename", { by: "user", display_name: name });
 }
 

@@ -3,7 +3,7 @@
  * both are linked, how one Group of each is connected, a message with a file, an answer, and the
  * end of the connection. Visible in two browser windows, done in under a minute.
  */
-import { ask, rename } from "./account.ts";
+import { ask, linked, rename } from "./account.ts";
 import type { Member, Service } from "./service.ts";
 import { exchange, lateMessage, meet, type Side, type Sides, type Stage } from "./sides.ts";
 
@@ -15,7 +15,7 @@ export async function externalPlay(service: Service, sides: Sides, stage: Stage)
   );
   const [ann, ben] = await Promise.all([service.member("Ann"), service.member("Ben")]);
   await stage.pause();
-  await Promise.all([linked(office, ann, service, stage), linked(lab, ben, service, stage)]);
+  await Promise.all([admitted(office, ann, service, stage), admitted(lab, ben, service, stage)]);
   stage.say("The office belongs to Ann's account, and the lab to Ben's. They don't know each other.");
   await stage.pause();
   await ann.invite(await selected(office), await ben.memberId());
@@ -37,12 +37,9 @@ export async function externalPlay(service: Service, sides: Sides, stage: Stage)
   stage.say(`A message of the lab is refused now: ${await lateMessage(lab, office)}.`);
 }
 
-async function linked(side: Side, member: Member, service: Service, stage: Stage): Promise<void> {
+async function admitted(side: Side, member: Member, service: Service, stage: Stage): Promise<void> {
   await member.approve(await ask(side, service));
-  await stage.until("the directory", async () => {
-    const { connect } = await side.home.client.result("connect_status", {});
-    return connect?.directory ?? null;
-  });
+  await linked(side, stage);
 }
 
 /** The page on which the member goes on with the side's Group. */

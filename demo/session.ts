@@ -23,19 +23,27 @@ export interface Screen {
   line(text?: string): void;
 }
 
+/** Where a daemon's Web listener is, when it isn't any free port of loopback. */
+export interface Door {
+  port: number;
+  environment: Readonly<Record<string, string>>;
+}
+
 /** A Home with its daemon, one Group and its agents. */
 export class Home {
   readonly path: string;
   readonly project: string;
   readonly client: DaemonClient;
   readonly #program: string;
+  readonly #door: Door;
   readonly #agents: Agent[] = [];
   #daemon: ChildProcess | null = null;
   group_id = "";
   #scopeKey = "";
 
-  constructor(program: string, folder: string) {
+  constructor(program: string, folder: string, door: Door = { port: 0, environment: {} }) {
     this.#program = program;
+    this.#door = door;
     this.path = join(folder, "home");
     this.project = join(folder, "project");
     this.client = new DaemonClient(this.path, null);
@@ -76,8 +84,10 @@ export class Home {
   }
 
   async #start(): Promise<void> {
-    const args = [this.#program, "daemon", "run", "--home", this.path, "--port", "0"];
+    const { port, environment } = this.#door;
+    const args = [this.#program, "daemon", "run", "--home", this.path, "--port", String(port)];
     const daemon = spawn(process.execPath, args, {
+      env: { ...process.env, ...environment },
       // A group of its own: Ctrl-C is for the demo, which then stops it in order.
       detached: true,
       stdio: ["ignore", "ignore", "inherit"],
@@ -121,7 +131,7 @@ function isRunning({ exitCode, signalCode }: ChildProcess): boolean {
 
 export interface DemoSession {
   /** A new Home below the demo's folder. */
-  home: (name: string) => Home;
+  home: (name: string, door?: Door) => Home;
   /** An account service in the demo's folder. */
   service: () => Service;
   /** Aborted by Ctrl-C; `ended` resolves then. */
@@ -129,9 +139,14 @@ export interface DemoSession {
   ended: Promise<void>;
 }
 
-/** Runs `play` in a session and clears it away afterwards, whatever happened. */
-export async function inSession<Result>(play: (session: DemoSession) => Promise<Result>): Promise<Result> {
-  const program = realpathSync(process.argv[1] ?? "");
+/**
+ * Runs `play` in a session and clears it away afterwards, whatever happened. The daemons run
+ * `program`, which is the one that runs here if nothing else is said.
+ */
+export async function inSession<Result>(
+  play: (session: DemoSession) => Promise<Result>,
+  program = realpathSync(process.argv[1] ?? ""),
+): Promise<Result> {
   const folder = realpathSync(mkdtempSync(join(tmpdir(), "svc-demo-")));
   const controller = new AbortController();
   const { signal: interrupted } = controller;
@@ -141,7 +156,7 @@ export async function inSession<Result>(play: (session: DemoSession) => Promise<
     parts.push(part);
     return part;
   };
-  const home = (name: string): Home => added(new Home(program, join(folder, name)));
+  const home = (name: string, door?: Door): Home => added(new Home(program, join(folder, name), door));
   const service = (): Service => added(new Service(program, join(folder, "account")));
   // Whoever presses Ctrl-C again doesn't want to wait.
   const interrupt = () => (interrupted.aborted ? process.exit(INTERRUPTED) : controller.abort());

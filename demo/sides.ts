@@ -35,6 +35,15 @@ export interface Stage {
   until<Value>(what: string, look: () => Promise<Value | null | undefined | false>): Promise<Value>;
 }
 
+/** A stage that says things on `screen`; without pauses where nobody has to follow. */
+export function stageOf(screen: Screen, interrupted: AbortSignal, hasPauses: boolean): Stage {
+  return {
+    say: (text) => screen.line(`  ${text}`),
+    pause: () => delay(hasPauses ? PAUSE_MS : 0),
+    until: (what, look) => until(what, interrupted, look),
+  };
+}
+
 async function until<Value>(
   what: string,
   interrupted: AbortSignal,
@@ -136,12 +145,7 @@ export async function playOnTwoSides(
     await Promise.race([delay(CURTAIN_MS), ended]);
   }
   const begun = performance.now();
-  const stage: Stage = {
-    say: (text) => screen.line(`  ${text}`),
-    pause: () => delay(exit ? 0 : PAUSE_MS),
-    until: (what, look) => until(what, interrupted, look),
-  };
-  const played = play({ office, lab }, stage);
+  const played = play({ office, lab }, stageOf(screen, interrupted, !exit));
   played.catch(() => undefined);
   await Promise.race([played, ended]);
   if (interrupted.aborted) return 0;

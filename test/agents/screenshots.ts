@@ -127,6 +127,7 @@ try {
   };
   await take("ticker", { theme: "light", width: 1440, height: 360 }, async (page) => {
     await page.locator(".ticker-item", { hasText: "Bash is running" }).first().waitFor();
+    await page.locator(".ticker-item", { hasText: "is done" }).first().waitFor({ state: "detached" });
     return "aside.actors";
   });
   await take("terminals-dark", { theme: "dark", width: 1440, height: 940 }, async (page) => {

@@ -20,8 +20,27 @@ const ARGUMENTS = [
 /** How long a window may take for anything, on a machine that does other things as well. */
 const PATIENCE_MS = 60_000;
 
-export function launchBrowser(): Promise<Browser> {
-  return chromium.launch({ executablePath: "/usr/bin/chromium", args: ARGUMENTS, timeout: PATIENCE_MS });
+export interface BrowserOptions {
+  /** Shows its window. */
+  headed?: boolean;
+  /** Certificates to trust, by the hashes of their keys. */
+  trusted?: readonly string[];
+  /** The caller closes it in order on signals such as Ctrl-C; by default it ends the process. */
+  endsInOrder?: boolean;
+}
+
+export function launchBrowser(options: BrowserOptions = {}): Promise<Browser> {
+  const { headed = false, trusted = [], endsInOrder = false } = options;
+  const trust = trusted.length > 0 ? [`--ignore-certificate-errors-spki-list=${trusted.join(",")}`] : [];
+  return chromium.launch({
+    executablePath: "/usr/bin/chromium",
+    args: [...ARGUMENTS, ...trust],
+    headless: !headed,
+    handleSIGINT: !endsInOrder,
+    handleSIGTERM: !endsInOrder,
+    handleSIGHUP: !endsInOrder,
+    timeout: PATIENCE_MS,
+  });
 }
 
 export interface WindowOptions {

@@ -1,5 +1,6 @@
 /** A certificate authority of a test, and certificates that it signs for names. */
 import { execFileSync } from "node:child_process";
+import { createHash, X509Certificate } from "node:crypto";
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -32,6 +33,14 @@ export class TestAuthority {
       `x509 -req -in ${request} -CA ${this.certificate} -CAkey ${this.#key} -CAcreateserial -out ${cert} -days 2 -extfile ${extensions}`,
     );
     return { cert, key };
+  }
+
+  /** Of the key in a host's certificate, as browsers take it to trust exactly that one. */
+  keyHash(host: string): string {
+    const { publicKey } = new X509Certificate(readFileSync(join(this.folder, `${host}.pem`)));
+    return createHash("sha256")
+      .update(publicKey.export({ type: "spki", format: "der" }))
+      .digest("base64");
   }
 
   remove(): void {
