@@ -5,6 +5,7 @@ import { LIMITS } from "../../shared/limits.ts";
 import type { Audit } from "../audit.ts";
 import { closeOfDevices } from "../connections/closing.ts";
 import { digestOf } from "../secrets.ts";
+import { Compiled, type Places } from "../store/compiled.ts";
 import type { Queries, Store } from "../store/store.ts";
 
 /** Shown for devices without a name, before the end of their label. */
@@ -43,12 +44,33 @@ export function displayNameOf(typed: string): string {
   return name;
 }
 
+interface Credential {
+  digest: string;
+}
+
+function withCredential(db: Queries, value: Places<Credential>) {
+  return db
+    .selectFrom("devices")
+    .innerJoin("members", "members.id", "devices.member_id")
+    .select([
+      "devices.id",
+      "devices.member_id",
+      "devices.hostname",
+      "devices.display_name",
+      "devices.retired_at",
+      "members.name",
+    ])
+    .where("devices.token_digest", "=", value("digest"));
+}
+
 export class Devices {
   readonly #store: Store;
   readonly #clock: Clock;
   readonly #audit: Audit;
+  readonly #ofToken: Compiled<Credential, ReturnType<typeof withCredential>>;
 
   constructor(store: Store, clock: Clock, audit: Audit) {
+    this.#ofToken = new Compiled(store.db, withCredential);
     this.#store = store;
     this.#clock = clock;
     this.#audit = audit;
@@ -56,19 +78,7 @@ export class Devices {
 
   /** The device with this credential, or null. */
   async byToken(token: string): Promise<Device | null> {
-    const row = await this.#store.db
-      .selectFrom("devices")
-      .innerJoin("members", "members.id", "devices.member_id")
-      .select([
-        "devices.id",
-        "devices.member_id",
-        "devices.hostname",
-        "devices.display_name",
-        "devices.retired_at",
-        "members.name",
-      ])
-      .where("devices.token_digest", "=", digestOf(token))
-      .executeTakeFirst();
+    const [row] = await this.#ofToken.rows(this.#store.db, { digest: digestOf(token) });
     if (row === undefined) return null;
     return {
       id: row.id,

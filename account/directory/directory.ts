@@ -11,6 +11,7 @@ import { registrationStatement } from "../../shared/wire/v1/signing.ts";
 import { milliseconds } from "../../shared/wire/v1/time.ts";
 import { untimelyRegistration } from "../../shared/wire/v1/timely.ts";
 import { type Device, shownDeviceName } from "../devices/devices.ts";
+import { Compiled, type Places } from "../store/compiled.ts";
 import { isDuplicate, type Queries, type Store } from "../store/store.ts";
 import type { VersionGate } from "./version-gate.ts";
 
@@ -34,6 +35,79 @@ export function activeInstances(db: Queries) {
     ])
     .where("connect_instances.retired_at", "is", null)
     .where("devices.retired_at", "is", null);
+}
+
+interface Listed {
+  member: string;
+}
+
+/** The active bindings of a member. */
+function listing(db: Queries, value: Places<Listed>) {
+  return activeInstances(db)
+    .where("connect_instances.member_id", "=", value("member"))
+    .orderBy("connect_instances.instance_id");
+}
+
+interface Bound {
+  device: string;
+  instance: string;
+  key: string;
+  version: string;
+  origin: string | null;
+  /** Milliseconds, of the proof and of the service. */
+  proofAt: number;
+  now: number;
+}
+
+/**
+ * One statement, so that every condition holds when it writes: the device is active, the binding is
+ * the device's own, and no newer proof was there before. Answers a row if it has written.
+ */
+function binding(db: Queries, value: Places<Bound>, kind: Store["kind"]) {
+  return db
+    .insertInto("connect_instances")
+    .columns([
+      "device_id",
+      "member_id",
+      "instance_id",
+      "public_key",
+      "client_version",
+      "public_origin",
+      "proof_at",
+      "registered_at",
+    ])
+    .expression((eb) =>
+      eb
+        .selectFrom("devices")
+        .select([
+          "devices.id",
+          "devices.member_id",
+          sql<string>`cast(${value("instance")} as text)`.as("instance_id"),
+          sql<string>`cast(${value("key")} as text)`.as("public_key"),
+          sql<string>`cast(${value("version")} as text)`.as("client_version"),
+          sql<string | null>`cast(${value("origin")} as text)`.as("public_origin"),
+          sql<number>`cast(${value("proofAt")} as bigint)`.as("proof_at"),
+          sql<number>`cast(${value("now")} as bigint)`.as("registered_at"),
+        ])
+        .where("devices.id", "=", value("device"))
+        .where("devices.retired_at", "is", null)
+        // A retirement at the same time comes wholly before or wholly after this.
+        .$if(kind === "postgres", (query) => query.forShare()),
+    )
+    .onConflict((conflict) =>
+      conflict
+        .column("device_id")
+        .doUpdateSet((eb) => ({
+          client_version: eb.ref("excluded.client_version"),
+          public_origin: eb.ref("excluded.public_origin"),
+          proof_at: eb.ref("excluded.proof_at"),
+          registered_at: eb.ref("excluded.registered_at"),
+        }))
+        .whereRef("connect_instances.instance_id", "=", "excluded.instance_id")
+        .whereRef("connect_instances.proof_at", "<=", "excluded.proof_at")
+        .where("connect_instances.retired_at", "is", null),
+    )
+    .returning("device_id");
 }
 
 export type ActiveInstance = Awaited<ReturnType<ReturnType<typeof activeInstances>["execute"]>>[number];
@@ -73,18 +147,19 @@ export interface DirectoryDependencies {
 export class Directory {
   readonly #deps: DirectoryDependencies;
   readonly #keys = new VerifyingKeys(LIMITS.account.admittedKeys);
+  readonly #listed: Compiled<Listed, ReturnType<typeof listing>>;
+  readonly #binding: Compiled<Bound, ReturnType<typeof binding>>;
 
   constructor(deps: DirectoryDependencies) {
     this.#deps = deps;
+    this.#listed = new Compiled(deps.store.db, listing);
+    this.#binding = new Compiled(deps.store.db, (db, value) => binding(db, value, deps.store.kind));
   }
 
   /** The active instances of the device's member. Changes nothing. */
   async read(device: Device): Promise<DirectoryAnswer> {
     const { store, clock, gate } = this.#deps;
-    const rows = await activeInstances(store.db)
-      .where("connect_instances.member_id", "=", device.member)
-      .orderBy("connect_instances.instance_id")
-      .execute();
+    const rows = await this.#listed.rows(store.db, { member: device.member });
     const now = clock.now();
     return {
       protocol_version: 1,
@@ -139,65 +214,20 @@ export class Directory {
       throw malformed("'signature' doesn't fit the registration, this device and this service.");
   }
 
-  /**
-   * One statement, so that every condition holds when it writes: the device is active, the binding
-   * is the device's own, and no newer proof was there before.
-   */
   async #bind(device: Device, registration: Registration): Promise<boolean> {
     const { store, clock } = this.#deps;
-    const values = {
-      instance_id: registration.instance_id,
-      public_key: registration.public_key,
-      client_version: registration.client_version,
-    };
-    const row = await store.write(async (db) =>
-      db
-        .insertInto("connect_instances")
-        .columns([
-          "device_id",
-          "member_id",
-          "instance_id",
-          "public_key",
-          "client_version",
-          "public_origin",
-          "proof_at",
-          "registered_at",
-        ])
-        .expression((eb) =>
-          eb
-            .selectFrom("devices")
-            .select([
-              "devices.id",
-              "devices.member_id",
-              sql<string>`cast(${values.instance_id} as text)`.as("instance_id"),
-              sql<string>`cast(${values.public_key} as text)`.as("public_key"),
-              sql<string>`cast(${values.client_version} as text)`.as("client_version"),
-              sql<string | null>`cast(${registration.public_origin} as text)`.as("public_origin"),
-              sql<number>`cast(${milliseconds(registration.issued_at)} as bigint)`.as("proof_at"),
-              sql<number>`cast(${clock.now()} as bigint)`.as("registered_at"),
-            ])
-            .where("devices.id", "=", device.id)
-            .where("devices.retired_at", "is", null)
-            // A retirement at the same time comes wholly before or wholly after this.
-            .$if(store.kind === "postgres", (query) => query.forShare()),
-        )
-        .onConflict((conflict) =>
-          conflict
-            .column("device_id")
-            .doUpdateSet((eb) => ({
-              client_version: eb.ref("excluded.client_version"),
-              public_origin: eb.ref("excluded.public_origin"),
-              proof_at: eb.ref("excluded.proof_at"),
-              registered_at: eb.ref("excluded.registered_at"),
-            }))
-            .whereRef("connect_instances.instance_id", "=", "excluded.instance_id")
-            .whereRef("connect_instances.proof_at", "<=", "excluded.proof_at")
-            .where("connect_instances.retired_at", "is", null),
-        )
-        .returning("device_id")
-        .executeTakeFirst(),
+    const rows = await store.write((db) =>
+      this.#binding.rows(db, {
+        device: device.id,
+        instance: registration.instance_id,
+        key: registration.public_key,
+        version: registration.client_version,
+        origin: registration.public_origin,
+        proofAt: milliseconds(registration.issued_at),
+        now: clock.now(),
+      }),
     );
-    return row !== undefined;
+    return rows.length > 0;
   }
 
   /** Why nothing was written. What is read now explains it and decides nothing. */

@@ -54,6 +54,8 @@ export class VersionGate {
   readonly #membership: string | null;
   /** The higher of the first version with Connect and the deployment's minimum (VER-007). */
   readonly #connect: string;
+  /** The version that was asked about last: most of a directory's instances have the same. */
+  #asked = { version: "", lists: false };
 
   /** `minimum` is MEMBERSHIP_MIN_CLIENT_VERSION; null where it isn't set. */
   constructor(minimum: string | null) {
@@ -79,7 +81,8 @@ export class VersionGate {
 
   /** Whether an instance of this version is listed. */
   lists(version: string): boolean {
-    return reaches(version, this.#connect);
+    if (this.#asked.version !== version) this.#asked = { version, lists: reaches(version, this.#connect) };
+    return this.#asked.lists;
   }
 }
 

@@ -1,6 +1,5 @@
 /** Daemons that write to each other over Direct on loopback. */
-import { once } from "node:events";
-import { createServer } from "node:net";
+import { freePort } from "../../demo/free-port.ts";
 import type { LedgerEvent } from "../../shared/events.ts";
 import { API_PREFIX } from "../../shared/names.ts";
 import type { DirectListener } from "../../shared/operations/direct.ts";
@@ -35,15 +34,6 @@ export async function until<Value>(
     if (performance.now() > deadline) throw new Error(`never came: ${what}`);
     await new Promise((resolve) => setTimeout(resolve, everyMs));
   }
-}
-
-async function freePort(): Promise<number> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as { port: number };
-  server.close();
-  await once(server, "close");
-  return port;
 }
 
 /** Listens on loopback; answers the setting. */

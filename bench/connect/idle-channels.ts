@@ -1,19 +1,10 @@
 /** What 64 open Direct channels cost an idle daemon. */
-import { readFileSync } from "node:fs";
 import { LIMITS } from "../../shared/limits.ts";
 import { absolute, type Measurement } from "../figure.ts";
 import { approve, listen, online, startInstance, stopAll } from "./direct.ts";
+import { idlePercent } from "./idle-percent.ts";
 
 const NAME = "idle with 64 Direct channels";
-const CLOCK_TICKS = 100;
-
-const pause = (seconds: number) => new Promise((resolve) => setTimeout(resolve, seconds * 1000));
-
-/** Seconds of processor time so far. */
-function busy(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, "utf8").split(") ")[1]!.split(" ");
-  return (Number(fields[11]) + Number(fields[12])) / CLOCK_TICKS;
-}
 
 export const idleChannels: Measurement = {
   figures: [NAME],
@@ -29,12 +20,7 @@ export const idleChannels: Measurement = {
     }
     await online(host, channels);
     const all = [host, joiner, alone];
-    for (const { daemon } of all) daemon.client.close();
-    await pause(short ? 1 : 20);
-    const seconds = short ? 3 : 90;
-    const before = all.map(({ daemon }) => busy(daemon.pid));
-    await pause(seconds);
-    const percent = all.map(({ daemon }, at) => ((busy(daemon.pid) - before[at]!) / seconds) * 100);
+    const percent = await idlePercent(all, short);
     await stopAll(all);
     const [listens, dials, without] = percent as [number, number, number];
     return [

@@ -13,7 +13,12 @@ const PEERS = 4;
 const PER_PEER = 100;
 
 /** Median milliseconds from acceptance to the receipt in the source ledger. */
-async function latency(center: Instance, peer: Instance, receipts: Receipts, count: number): Promise<number> {
+export async function latency(
+  center: Instance,
+  peer: Instance,
+  receipts: Receipts,
+  count: number,
+): Promise<number> {
   const times: number[] = [];
   for (let made = 0; made < count; made += 1) {
     const id = await send(center, peer);
