@@ -115,6 +115,24 @@ describe("Receiver: cancel", () => {
     assert.deepEqual(await target.receipt(original), { receipt: null });
   });
 
+  it("says nothing of an original that may have come before a reset of the Group", async () => {
+    verifies("CAN-017", "MSG-023");
+    const original = request();
+    await target.deliver(original);
+    target.home.clock.advance(MINUTE);
+    await target.home.call("group_reset", { group_id: target.group_id, confirm: target.group_id });
+    target.home.clock.advance(MINUTE);
+    const later = request();
+    target.home.clock.advance(15 * MINUTE);
+    const cancellation = target.cancellation(original);
+    assert.equal(refused(await target.ask({ op: "cancel", cancellation })), "connect_peer_denied");
+    assert.deepEqual(target.events("chat.reply_request.cancelled"), []);
+    // What was written after the reset would be in the ledger.
+    await target.cancel(target.cancellation(later));
+    const [control] = target.events("chat.reply_request.cancelled");
+    assert.equal(control?.data.not_delivered, true);
+  });
+
   it("leaves the peer free to deliver the original meanwhile", async () => {
     verifies("CAN-016");
     const original = request();

@@ -15,7 +15,8 @@ import { remoteAuthor, remoteBy } from "../../messaging/messages/authors.ts";
 import { controlKey } from "../../messaging/messages/message-keys.ts";
 import type { Content } from "../wire/digests.ts";
 import { PeerRefusal } from "../wire/peer-refusal.ts";
-import { receiptOf, receivedControl, receivedMessage } from "./receiver-receipt.ts";
+import type { Admission } from "./receiver-deliver.ts";
+import { mayBeForgotten, receiptOf, receivedControl, receivedMessage } from "./receiver-receipt.ts";
 import { isAmong, isEnd, originalOf } from "./receiver-reply.ts";
 
 /**
@@ -36,7 +37,7 @@ export function notDeliveredId(instanceId: string, deliveryId: string): string {
 export async function cancel(
   chat: GroupChat,
   { value: cancellation, sha256 }: Content<ConnectCancellation>,
-  now: number,
+  admission: Admission,
   spend: () => void,
 ): Promise<ReceiptResult> {
   const { delivery_id: deliveryId, source } = cancellation;
@@ -46,7 +47,7 @@ export async function cancel(
     if (earlier.data.connect_cancel_sha256 !== sha256) throw new PeerRefusal("connect_content_conflict");
     return { receipt: receiptOf(earlier, logical), duplicate: true };
   }
-  const untimely = untimelyDelivery(cancellation, now);
+  const untimely = untimelyDelivery(cancellation, admission.now);
   if (untimely !== null) throw new PeerRefusal("connect_message_expired", `The withdrawal ${untimely}.`);
   const found = findOriginal(chat, cancellation);
   spend();
@@ -61,18 +62,26 @@ export async function cancel(
   };
   if (found === null) data.not_delivered = true;
   const event = chat.event("chat.reply_request.cancelled", by, data, controlKey(by, deliveryId));
-  if (found === null) event.id = absentOriginal(chat, cancellation, now);
+  if (found === null) event.id = absentOriginal(chat, cancellation, admission);
   const [placed] = await chat.ledger.appendAll([event]);
   return { receipt: receiptOf(placed!.event, logical) };
 }
 
 /**
  * For an original that isn't here: the id of the control that keeps it out. Throws
- * connect_original_pending while it may still arrive.
+ * connect_original_pending while it may still arrive, and connect_peer_denied when it may have
+ * arrived before a reset of the Group (MSG-023).
  */
-function absentOriginal(chat: GroupChat, cancellation: ConnectCancellation, now: number): string {
-  if (milliseconds(cancellation.original_deliver_before) > now)
-    throw new PeerRefusal("connect_original_pending");
+function absentOriginal(
+  chat: GroupChat,
+  cancellation: ConnectCancellation,
+  { grant, now }: Admission,
+): string {
+  const deliverBefore = milliseconds(cancellation.original_deliver_before);
+  if (deliverBefore > now) throw new PeerRefusal("connect_original_pending");
+  if (mayBeForgotten(chat, grant, deliverBefore)) {
+    throw new PeerRefusal("connect_peer_denied", "The Group has been reset since the message was written.");
+  }
   const id = notDeliveredId(cancellation.source.instance_id, cancellation.original_delivery_id);
   if (chat.ledger.ordinalOf(id) !== undefined) throw new PeerRefusal("connect_content_conflict");
   return id;

@@ -25,7 +25,7 @@ import type { Content } from "../wire/digests.ts";
 import { PeerRefusal } from "../wire/peer-refusal.ts";
 import { checkBlobs, inTurns } from "./receiver-blobs.ts";
 import { notDeliveredId } from "./receiver-cancel.ts";
-import { receiptOf, receivedMessage } from "./receiver-receipt.ts";
+import { receiptOf, receivedMessage, resetAt } from "./receiver-receipt.ts";
 import { replyAnchor } from "./receiver-reply.ts";
 
 export interface Delivery {
@@ -136,15 +136,6 @@ function checkTimes(chat: GroupChat, message: ConnectMessage, grant: Grant, now:
   if (begun !== null && milliseconds(message.created_at) <= begun + LIMITS.connect.skewSeconds * 1000) {
     throw new PeerRefusal("connect_peer_denied", "The Group has been reset since the message was written.");
   }
-}
-
-/**
- * When this generation of the Group began, if a reset began it and earlier messages can still come.
- * A connection of two Groups is one of their generations and ends with them.
- */
-export function resetAt(chat: GroupChat, { pair }: Grant): number | null {
-  const reset = pair === null ? chat.resetAt : null;
-  return reset === null ? null : Date.parse(reset);
 }
 
 /**

@@ -3,11 +3,13 @@
  * in the whole history (OUT-010 to OUT-012).
  */
 import type { EventOf, LedgerEvent, MessageEvent, SourceEvent } from "../../../shared/events.ts";
+import { LIMITS } from "../../../shared/limits.ts";
 import type { Receipt } from "../../../shared/wire/v1/message.ts";
 import { uuidKey } from "../../../shared/wire/v1/uuid.ts";
 import type { GroupChat } from "../../messaging/group-chat.ts";
 import { remoteBy } from "../../messaging/messages/authors.ts";
 import { controlKey, deliveryKey } from "../../messaging/messages/message-keys.ts";
+import type { Grant } from "../authority.ts";
 
 /** The parts of a message or a withdrawal that its receipt repeats. */
 interface Logical {
@@ -42,4 +44,23 @@ export function receiptOf(event: SourceEvent, { delivery_id: deliveryId, sha256 
 function byKey(chat: GroupChat, key: string): LedgerEvent | null {
   const ordinal = chat.byKey(key);
   return ordinal === undefined ? null : chat.ledger.read(ordinal);
+}
+
+/**
+ * When this generation of the Group began, if a reset began it and earlier messages can still come.
+ * A connection of two Groups is one of their generations and ends with them.
+ */
+export function resetAt(chat: GroupChat, { pair }: Grant): number | null {
+  const reset = pair === null ? chat.resetAt : null;
+  return reset === null ? null : Date.parse(reset);
+}
+
+/**
+ * Whether a message whose window ended then may have come before a reset, which removed the memory
+ * of what had arrived: nothing proves that such a message never came.
+ */
+export function mayBeForgotten(chat: GroupChat, grant: Grant, deliverBefore: number): boolean {
+  const begun = resetAt(chat, grant);
+  const reach = (LIMITS.connect.deliverSeconds + LIMITS.connect.skewSeconds) * 1000;
+  return begun !== null && deliverBefore <= begun + reach;
 }

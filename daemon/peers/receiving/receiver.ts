@@ -8,7 +8,6 @@
 import type { Clock } from "../../../platform/clock.ts";
 import { errorFields, type Log } from "../../../platform/log.ts";
 import { Refusal } from "../../../shared/errors.ts";
-import { LIMITS } from "../../../shared/limits.ts";
 import { BlobBytes } from "../../../shared/wire/v1/blob-bytes.ts";
 import {
   type ConnectPeerAuthorization,
@@ -29,11 +28,11 @@ import { signStatement } from "../wire/statements.ts";
 import { ReceiverBounds } from "./receiver-bounds.ts";
 import { cancel } from "./receiver-cancel.ts";
 import { catalogPage } from "./receiver-catalog.ts";
-import { type Admission, deliver, resetAt } from "./receiver-deliver.ts";
+import { type Admission, deliver } from "./receiver-deliver.ts";
 import { ReceiverGroups } from "./receiver-groups.ts";
 import { checkDigest, ReceiverProof } from "./receiver-proof.ts";
 import type { ReceiverQuota } from "./receiver-quota.ts";
-import { receiptOf, receivedMessage } from "./receiver-receipt.ts";
+import { mayBeForgotten, receiptOf, receivedMessage } from "./receiver-receipt.ts";
 
 export interface ReceiverDependencies {
   clock: Clock;
@@ -195,7 +194,7 @@ export class Receiver implements AdmittingReceiver {
         await checkDigest(request, cancellation.json);
         const spend = (): void => this.#spend(proof, Buffer.byteLength(cancellation.json));
         return this.#write(proof, operation, cancellation.value.target.group_id, (chat, admission) =>
-          cancel(chat, cancellation, admission().now, spend),
+          cancel(chat, cancellation, admission(), spend),
         );
       }
     }
@@ -230,11 +229,8 @@ export class Receiver implements AdmittingReceiver {
     const chat = this.#groups.read(targetGroupId);
     const event = receivedMessage(chat, proof.source_instance_id, deliveryId);
     if (event === null) {
-      // A reset removed the memory of what had arrived, so nothing proves that it didn't arrive
-      // (PEER-042).
-      const begun = resetAt(chat, grant);
-      const reach = (LIMITS.connect.deliverSeconds + LIMITS.connect.skewSeconds) * 1000;
-      if (begun !== null && this.#deps.clock.now() <= begun + reach) {
+      // PEER-042.
+      if (mayBeForgotten(chat, grant, this.#deps.clock.now())) {
         throw new PeerRefusal("connect_peer_denied", "The Group was reset recently.");
       }
       return { receipt: null };
