@@ -224,8 +224,10 @@ export class Oracle {
         ? [SERVICE, ...[one, other].map(({ name }) => wayOf(name, SERVICE))]
         : [];
       const well = this.#health.since(one.name, other.name, wayOf(one.name, other.name), ...ways);
-      if (well === null || this.#world.time - well < STARVED_MS) continue;
-      if (isWeb(connectionId) && this.#isOfOldGroup({ source, target }, one, other)) continue;
+      if (well === null) continue;
+      const free = isWeb(connectionId) ? Math.max(well, this.#resetForgotten(target.group_id)) : well;
+      if (this.#world.time - free < STARVED_MS) continue;
+      if (isWeb(connectionId) && !(hasGeneration(one, source) && hasGeneration(other, target))) continue;
       if (!isConnected(one, connectionId, devices) || !isConnected(other, connectionId, devices)) continue;
       const progress = one.services?.outbound.outbox.byDelivery(id)?.progress;
       this.violate(
@@ -236,19 +238,13 @@ export class Oracle {
   }
 
   /**
-   * Whether one of its Groups was reset. For as long as messages from before a reset may be under
-   * way, its instance doesn't say of any message that it never came.
+   * True time from which a Group says of a message that it never came. It doesn't for as long as
+   * messages from before its reset may be under way.
    */
-  #isOfOldGroup(
-    { source, target }: Pick<Delivery, "source" | "target">,
-    one: SimulatedDaemon,
-    other: SimulatedDaemon,
-  ): boolean {
-    const known = this.#generations.get(target.group_id);
-    const reach = (LIMITS.connect.deliverSeconds + LIMITS.connect.skewSeconds) * 1000 + SLACK_MS;
-    const wasReset = known !== undefined && known.before.size > 0;
-    if (wasReset && this.#world.time - known.since < reach) return true;
-    return !hasGeneration(one, source) || !hasGeneration(other, target);
+  #resetForgotten(groupId: string): number {
+    const known = this.#generations.get(groupId);
+    if (known === undefined || known.before.size === 0) return 0;
+    return known.since + (LIMITS.connect.deliverSeconds + LIMITS.connect.skewSeconds) * 1000 + SLACK_MS;
   }
 
   #watch(daemon: SimulatedDaemon, groupId: string, generation: string): Watched {
