@@ -40,6 +40,8 @@ export class OpenGroup {
   readonly permit: Mutex = new Mutex();
   readonly #document: JsonDocument<StoredGroup>;
   readonly #clock: Clock;
+  /** Monotonic. */
+  readonly #openedAt: number;
   readonly #changed: Parts["changed"];
 
   constructor(parts: Parts) {
@@ -49,7 +51,13 @@ export class OpenGroup {
     this.environments = parts.environments;
     this.#document = parts.document;
     this.#clock = parts.clock;
+    this.#openedAt = parts.clock.monotonic();
     this.#changed = parts.changed;
+  }
+
+  /** Milliseconds since it was opened, by whatever the wall clock has done meanwhile. */
+  get openFor(): number {
+    return this.#clock.monotonic() - this.#openedAt;
   }
 
   /** An immutable snapshot. */

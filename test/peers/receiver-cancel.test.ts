@@ -101,12 +101,12 @@ describe("Receiver: cancel", () => {
     );
     assert.deepEqual(await target.cancel(cancellation), { receipt, duplicate: true });
     // A clock that went back would let it in again.
-    target.home.clock.advance(-10 * MINUTE);
+    target.home.clock.set(-10 * MINUTE);
     assert.equal(refused(await target.ask(deliverOperation(original))), "connect_message_withdrawn");
     const undashed = { ...original, delivery_id: original.delivery_id.replaceAll("-", "") };
     assert.equal(refused(await target.ask(deliverOperation(undashed))), "connect_message_withdrawn");
     const another = target.cancellation(original, { delivery_id: randomUUID() });
-    target.home.clock.advance(10 * MINUTE);
+    target.home.clock.set(10 * MINUTE);
     assert.equal(
       refused(await target.ask({ op: "cancel", cancellation: another })),
       "connect_content_conflict",

@@ -139,6 +139,22 @@ describe("Receiver: deliver", () => {
     assert.equal(target.messages().length, 1);
   });
 
+  it("takes messages again after a reset by a clock that was ahead, once that is set right", async () => {
+    verifies("MSG-023");
+    const { clock } = target.home;
+    const before = target.message();
+    await target.deliver(before);
+    clock.set(5 * 60 * MINUTE);
+    await target.home.call("group_reset", { group_id: target.group_id, confirm: target.group_id });
+    clock.set(-5 * 60 * MINUTE);
+    clock.advance(MINUTE);
+    assert.equal(refused(await target.ask(deliverOperation(before))), "connect_peer_denied");
+    const after = target.message();
+    assert.notEqual((await target.deliver(after)).receipt, null);
+    clock.advance(16 * MINUTE);
+    assert.deepEqual(await target.receipt(target.message()), { receipt: null });
+  });
+
   it("keeps a title as a title: a rename changes nobody's identity", async () => {
     verifies("MSG-022");
     const message = target.message();

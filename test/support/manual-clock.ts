@@ -15,6 +15,8 @@ interface ManualClockOptions {
 
 export class ManualClock implements Clock {
   #now: number;
+  /** By how much the wall clock was set. */
+  #offset = 0;
   readonly #tick: number;
   readonly #armed = new Set<Armed>();
 
@@ -24,12 +26,17 @@ export class ManualClock implements Clock {
   }
 
   now(): number {
+    return this.monotonic() + this.#offset;
+  }
+
+  monotonic(): number {
     this.#now += this.#tick;
     return this.#now;
   }
 
-  monotonic(): number {
-    return this.now();
+  /** Sets the wall clock forward, or back: no time passes. */
+  set(milliseconds: number): void {
+    this.#offset += milliseconds;
   }
 
   after(milliseconds: number, task: () => void, { background = false } = {}): Timer {

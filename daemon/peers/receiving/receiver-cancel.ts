@@ -3,7 +3,6 @@
  * (docs/protocol.md#cancellation). Runs under the Group's exclusive lock, so no original can arrive
  * in between. A control is recorded here and never forwarded (CAN-028).
  */
-import { createHash } from "node:crypto";
 import type { EventData } from "../../../shared/events.ts";
 import type { ConnectCancellation, ConnectMessage } from "../../../shared/wire/v1/message.ts";
 import type { ReceiptResult } from "../../../shared/wire/v1/peer.ts";
@@ -15,20 +14,15 @@ import { remoteAuthor, remoteBy } from "../../messaging/messages/authors.ts";
 import { controlKey } from "../../messaging/messages/message-keys.ts";
 import type { Content } from "../wire/digests.ts";
 import { PeerRefusal } from "../wire/peer-refusal.ts";
-import type { Admission } from "./receiver-deliver.ts";
-import { mayBeForgotten, receiptOf, receivedControl, receivedMessage } from "./receiver-receipt.ts";
+import {
+  type Admission,
+  mayBeForgotten,
+  notDeliveredId,
+  receiptOf,
+  receivedControl,
+  receivedMessage,
+} from "./receiver-receipt.ts";
 import { isAmong, isEnd, originalOf } from "./receiver-reply.ts";
-
-/**
- * Id of the control that records that a message never came. It is derived from the message, so a
- * later delivery finds it and is refused (CAN-018).
- */
-export function notDeliveredId(instanceId: string, deliveryId: string): string {
-  return createHash("sha256")
-    .update(`svc.connect.not_delivered/${instanceId}/${uuidKey(deliveryId)}`)
-    .digest("hex")
-    .slice(0, 32);
-}
 
 /**
  * Throws PeerRefusal, or Refusal when the disk fails, or what `spend` throws, and then nothing was
@@ -72,14 +66,10 @@ export async function cancel(
  * connect_original_pending while it may still arrive, and connect_peer_denied when it may have
  * arrived before a reset of the Group (MSG-023).
  */
-function absentOriginal(
-  chat: GroupChat,
-  cancellation: ConnectCancellation,
-  { grant, now }: Admission,
-): string {
+function absentOriginal(chat: GroupChat, cancellation: ConnectCancellation, admission: Admission): string {
   const deliverBefore = milliseconds(cancellation.original_deliver_before);
-  if (deliverBefore > now) throw new PeerRefusal("connect_original_pending");
-  if (mayBeForgotten(chat, grant, deliverBefore)) {
+  if (deliverBefore > admission.now) throw new PeerRefusal("connect_original_pending");
+  if (mayBeForgotten(chat, admission, deliverBefore)) {
     throw new PeerRefusal("connect_peer_denied", "The Group has been reset since the message was written.");
   }
   const id = notDeliveredId(cancellation.source.instance_id, cancellation.original_delivery_id);

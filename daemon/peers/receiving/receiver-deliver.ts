@@ -20,24 +20,15 @@ import type { GroupChat } from "../../messaging/group-chat.ts";
 import { remoteBy } from "../../messaging/messages/authors.ts";
 import { type Author, messageData } from "../../messaging/messages/message-event.ts";
 import { deliveryKey } from "../../messaging/messages/message-keys.ts";
-import type { Grant } from "../authority.ts";
 import type { Content } from "../wire/digests.ts";
 import { PeerRefusal } from "../wire/peer-refusal.ts";
 import { checkBlobs, inTurns } from "./receiver-blobs.ts";
-import { notDeliveredId } from "./receiver-cancel.ts";
-import { receiptOf, receivedMessage, resetAt } from "./receiver-receipt.ts";
+import { type Admission, notDeliveredId, receiptOf, receivedMessage, resetAt } from "./receiver-receipt.ts";
 import { replyAnchor } from "./receiver-reply.ts";
 
 export interface Delivery {
   message: Content<ConnectMessage>;
   blobs: readonly ConnectBlob[];
-}
-
-/** What an admission depends on, as it is at that moment. */
-export interface Admission {
-  grant: Grant;
-  /** Milliseconds since 1970. */
-  now: number;
 }
 
 /**
@@ -53,10 +44,11 @@ export async function deliver(
   admission: () => Admission,
   spend: () => void,
 ): Promise<ReceiptResult> {
-  const { grant, now } = admission();
+  const first = admission();
+  const { grant } = first;
   const earlier = earlierReceipt(chat, message, sha256);
   if (earlier !== null) return earlier;
-  checkTimes(chat, message, grant, now);
+  checkTimes(chat, message, first);
   const audience = audienceOf(chat, message);
   const replyTo = replyAnchor(chat, message);
   spend();
@@ -102,7 +94,7 @@ export async function deliver(
     count,
     () => {
       const last = admission();
-      checkTimes(chat, message, last.grant, last.now);
+      checkTimes(chat, message, last);
       return ledger.appendAll([{ ...event, ts: new Date(last.now).toISOString() }]);
     },
   );
@@ -124,7 +116,8 @@ function earlierReceipt(chat: GroupChat, message: ConnectMessage, sha256: string
   return { receipt: receiptOf(event, { delivery_id: message.delivery_id, sha256 }), duplicate: true };
 }
 
-function checkTimes(chat: GroupChat, message: ConnectMessage, grant: Grant, now: number): void {
+function checkTimes(chat: GroupChat, message: ConnectMessage, admission: Admission): void {
+  const { now } = admission;
   if (untimelyDelivery(message, now) !== null) {
     const isOver = milliseconds(message.deliver_before) <= now;
     throw new PeerRefusal(isOver ? "connect_message_expired" : "connect_message_early");
@@ -132,7 +125,7 @@ function checkTimes(chat: GroupChat, message: ConnectMessage, grant: Grant, now:
   // A message for the Group before its reset isn't for the Group now (MSG-023). The reset removed
   // the memory of what had arrived, so this answer isn't final: a sender that hasn't sent yet will
   // fail in the end, and any other can't know.
-  const begun = resetAt(chat, grant);
+  const begun = resetAt(chat, admission);
   if (begun !== null && milliseconds(message.created_at) <= begun + LIMITS.connect.skewSeconds * 1000) {
     throw new PeerRefusal("connect_peer_denied", "The Group has been reset since the message was written.");
   }

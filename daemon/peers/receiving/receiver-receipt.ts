@@ -2,6 +2,7 @@
  * What the ledger knows about a delivery or a withdrawal from another instance: the receipt, found
  * in the whole history (OUT-010 to OUT-012).
  */
+import { createHash } from "node:crypto";
 import type { EventOf, LedgerEvent, MessageEvent, SourceEvent } from "../../../shared/events.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import type { Receipt } from "../../../shared/wire/v1/message.ts";
@@ -10,6 +11,13 @@ import type { GroupChat } from "../../messaging/group-chat.ts";
 import { remoteBy } from "../../messaging/messages/authors.ts";
 import { controlKey, deliveryKey } from "../../messaging/messages/message-keys.ts";
 import type { Grant } from "../authority.ts";
+
+/** What an admission depends on, as it is at that moment. */
+export interface Admission {
+  grant: Grant;
+  /** Milliseconds since 1970. */
+  now: number;
+}
 
 /** The parts of a message or a withdrawal that its receipt repeats. */
 interface Logical {
@@ -48,19 +56,31 @@ function byKey(chat: GroupChat, key: string): LedgerEvent | null {
 
 /**
  * When this generation of the Group began, if a reset began it and earlier messages can still come.
- * A connection of two Groups is one of their generations and ends with them.
+ * A connection of two Groups is one of their generations and ends with them. If the clock has been
+ * set back since, the reset seems to be still to come; but it was before the Group was opened.
  */
-export function resetAt(chat: GroupChat, { pair }: Grant): number | null {
-  const reset = pair === null ? chat.resetAt : null;
-  return reset === null ? null : Date.parse(reset);
+export function resetAt({ resetAt: reset, group }: GroupChat, { grant, now }: Admission): number | null {
+  if (grant.pair !== null || reset === null) return null;
+  return Math.min(Date.parse(reset), now - group.openFor);
 }
 
 /**
  * Whether a message whose window ended then may have come before a reset, which removed the memory
  * of what had arrived: nothing proves that such a message never came.
  */
-export function mayBeForgotten(chat: GroupChat, grant: Grant, deliverBefore: number): boolean {
-  const begun = resetAt(chat, grant);
+export function mayBeForgotten(chat: GroupChat, admission: Admission, deliverBefore: number): boolean {
+  const begun = resetAt(chat, admission);
   const reach = (LIMITS.connect.deliverSeconds + LIMITS.connect.skewSeconds) * 1000;
   return begun !== null && deliverBefore <= begun + reach;
+}
+
+/**
+ * Id of the control that records that a message never came. It is derived from the message, so a
+ * later delivery finds it and is refused (CAN-018).
+ */
+export function notDeliveredId(instanceId: string, deliveryId: string): string {
+  return createHash("sha256")
+    .update(`svc.connect.not_delivered/${instanceId}/${uuidKey(deliveryId)}`)
+    .digest("hex")
+    .slice(0, 32);
 }

@@ -28,11 +28,11 @@ import { signStatement } from "../wire/statements.ts";
 import { ReceiverBounds } from "./receiver-bounds.ts";
 import { cancel } from "./receiver-cancel.ts";
 import { catalogPage } from "./receiver-catalog.ts";
-import { type Admission, deliver } from "./receiver-deliver.ts";
+import { deliver } from "./receiver-deliver.ts";
 import { ReceiverGroups } from "./receiver-groups.ts";
 import { checkDigest, ReceiverProof } from "./receiver-proof.ts";
 import type { ReceiverQuota } from "./receiver-quota.ts";
-import { mayBeForgotten, receiptOf, receivedMessage } from "./receiver-receipt.ts";
+import { type Admission, mayBeForgotten, receiptOf, receivedMessage } from "./receiver-receipt.ts";
 
 export interface ReceiverDependencies {
   clock: Clock;
@@ -230,7 +230,8 @@ export class Receiver implements AdmittingReceiver {
     const event = receivedMessage(chat, proof.source_instance_id, deliveryId);
     if (event === null) {
       // PEER-042.
-      if (mayBeForgotten(chat, grant, this.#deps.clock.now())) {
+      const now = this.#deps.clock.now();
+      if (mayBeForgotten(chat, { grant, now }, now)) {
         throw new PeerRefusal("connect_peer_denied", "The Group was reset recently.");
       }
       return { receipt: null };
