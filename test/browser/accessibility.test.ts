@@ -23,6 +23,7 @@ describe("Workbench: accessibility", () => {
   async function opened(options: WindowOptions): Promise<Page> {
     const { page } = await setting.window({ ...options, reducedMotion: true });
     await page.locator("svc-message .markdown").first().waitFor({ state: "attached" });
+    await page.locator("svc-message .code-keyword").first().waitFor({ state: "attached" });
     return page;
   }
 

@@ -11,6 +11,20 @@ import { openGroup, type Setting, useSetting } from "./setting.ts";
 const PIXEL =
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==";
 
+/** The contrast of two colors as a browser computes them (WCAG 2.2). */
+function contrast(one: string, other: string): number {
+  const [bright, dark] = [one, other].map(luminance).toSorted((a, b) => b - a);
+  return (bright! + 0.05) / (dark! + 0.05);
+}
+
+function luminance(color: string): number {
+  const [red, green, blue] = color.match(/[\d.]+/g)!.map((part) => {
+    const one = Number(part) / 255;
+    return one <= 0.04045 ? one / 12.92 : ((one + 0.055) / 1.055) ** 2.4;
+  });
+  return 0.2126 * red! + 0.7152 * green! + 0.0722 * blue!;
+}
+
 describe("Workbench: reading", () => {
   let setting: Setting;
 
@@ -241,6 +255,111 @@ describe("Workbench: reading", () => {
     assert.ok((await height()) > cut + 200);
     await message.locator(".show-more").click();
     await until("it is cut again", async () => (await height()) === cut);
+  });
+
+  it("colors the code of languages that it knows, and shows every other text as it is", async () => {
+    const { groupId, actors } = await setting.group("colors");
+    const code = 'export const wanted = "</code><img src=x>"; // a comment\n\n\treturn 12;';
+    const texts = [
+      `A known one\n\n\`\`\`ts title="x"\n${code}\n\`\`\``,
+      `An odd one\n\n\`\`\`"><img/src=x>\n${code}\n\`\`\``,
+      `A large one\n\n\`\`\`js\n${"f((a, b) => [a, b]); // more\n".repeat(1500)}\`\`\``,
+    ];
+    for (const text of texts) await actors["lead"]!.result("send", { group_id: groupId, text, to: ["user"] });
+    const { page } = await setting.window();
+    await openGroup(page, "colors");
+    const block = (words: string) => page.locator("svc-message", { hasText: words }).locator("pre code");
+    await block("A known one").locator(".code-keyword").first().waitFor();
+    assert.deepEqual(await block("A known one").locator("span").allTextContents(), [
+      "export",
+      "const",
+      "wanted",
+      '"</code><img src=x>"',
+      "// a comment",
+      "return",
+      "12",
+    ]);
+    assert.equal(await block("A known one").textContent(), code);
+    assert.equal(await block("An odd one").textContent(), code);
+    assert.equal(await block("An odd one").locator("*").count(), 0);
+    // No block has more parts than a page can bear, and all of its text is there.
+    await block("A large one").locator(".code-comment").first().waitFor({ state: "attached" });
+    assert.equal((await block("A large one").textContent())?.length, 1500 * 29 - 1);
+    assert.ok((await block("A large one").locator("span").count()) <= 4000);
+    // They are read in every theme.
+    for (const theme of ["light", "dark", "hc-light", "hc-dark"]) {
+      await page.evaluate((kind) => {
+        document.documentElement.dataset["theme"] = kind;
+        document.body.className =
+          { light: "vscode-light", dark: "vscode-dark", "hc-light": "vscode-high-contrast-light" }[kind] ??
+          "vscode-high-contrast";
+      }, theme);
+      const [behind, ...kinds] = await block("A known one").evaluate((element) => {
+        const colors = [getComputedStyle(element.closest(".code-block")!).backgroundColor];
+        for (const kind of ["comment", "keyword", "string", "number", "name", "type", "property"]) {
+          const probe = element.appendChild(document.createElement("span"));
+          probe.className = `code-${kind}`;
+          colors.push(getComputedStyle(probe).color);
+          probe.remove();
+        }
+        return colors;
+      });
+      assert.equal(new Set(kinds).size, 7, theme);
+      for (const kind of kinds) assert.ok(contrast(kind, behind!) >= 4.5, `${theme}: ${kind} on ${behind}`);
+    }
+  });
+
+  it("shows how attached texts begin, in colors, and nothing of what isn't text", async () => {
+    await setting.group("texts");
+    const { page } = await setting.window();
+    await openGroup(page, "texts");
+    let fetched = 0;
+    page.on("requestfinished", (request) => {
+      if (request.url().includes("/blobs/") && request.method() === "GET") fetched += 1;
+    });
+    const code = Array.from({ length: 60 }, (_, at) => `print("<img src=x>${at + 1}\u202e")`).join("\r\n");
+    const files = [
+      ["</bdi><img src=x onerror=alert(1)>\u202e.py", code],
+      ["short.txt", "One line.\n"],
+      ["a.diff", "-old\n+new"],
+      ["binary.txt", Buffer.from([0x41, 0, 0x42])],
+      ["latin.md", Buffer.from([0x41, 0xe9, 0x42])],
+      ["large.csv", "a,b\n".repeat(70_000)],
+      ["data.bin", "plain words"],
+    ] as const;
+    await page.locator("input[type=file]").setInputFiles(
+      files.map(([name, content]) => ({
+        name: name.replaceAll("/", "_"),
+        mimeType: "application/octet-stream",
+        buffer: Buffer.from(content),
+      })),
+    );
+    await until("all are there", async () => (await page.locator(".upload").count()) === files.length);
+    await until("all have arrived", async () => (await page.locator(".upload progress").count()) === 0);
+    await page.locator(".compose-text").fill("Seven files.");
+    await page.locator(".compose-text").press("Control+Enter");
+    const file = (name: string) => page.locator("svc-attachment", { hasText: name });
+    const python = file("onerror");
+    await python.locator(".code-string").first().waitFor();
+    const lines = async () => (await python.locator("code").textContent())?.split("\n") ?? [];
+    assert.deepEqual(
+      await lines(),
+      Array.from({ length: 10 }, (_, at) => `print("<img src=x>${at + 1}\ufffd")`),
+    );
+    assert.equal(await python.locator("img").count(), 0);
+    await python.locator(".show-more", { hasText: "Show more" }).click();
+    await until("all of it is shown", async () => (await lines()).length === 60);
+    await until("in colors", async () => (await python.locator(".code-string").count()) === 60);
+    await python.locator(".show-more", { hasText: "Show less" }).click();
+    await until("it is short again", async () => (await lines()).length === 10);
+    assert.equal(await file("short.txt").locator("code").textContent(), "One line.");
+    assert.equal(await file("short.txt").locator(".show-more").count(), 0);
+    assert.equal(await file("a.diff").locator(".patch-added").textContent(), "+new");
+    // The large one and the one that can't be text aren't even fetched.
+    await until("five were read", () => fetched === 5);
+    await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 0)));
+    for (const name of ["binary.txt", "latin.md", "large.csv", "data.bin"])
+      assert.equal(await file(name).locator("pre").count(), 0, name);
   });
 
   it("tells of each Actor in one line, in a column and on a phone", async () => {

@@ -1,6 +1,6 @@
 /**
- * `<svc-attachment>`: a file of a message. Small pictures are shown; everything is fetched with the
- * session and saved from there.
+ * `<svc-attachment>`: a file of a message. Small pictures and the beginnings of small texts are
+ * shown; everything is fetched with the session and saved from there.
  */
 import { html, nothing, render } from "lit";
 import { shownName } from "../../shared/foreign-text.ts";
@@ -13,6 +13,8 @@ import type { BlobAddress, Host } from "../hosts/host.ts";
 
 const PREVIEWED = /^image\/(?:png|jpeg|gif|webp|avif)$/;
 const PREVIEW_BYTES = 8_000_000;
+/** Larger files aren't fetched to show how they begin. */
+const TEXT_BYTES = 262_144;
 
 class AttachmentElement extends View {
   static override readonly properties = {
@@ -20,6 +22,7 @@ class AttachmentElement extends View {
     groupId: {},
     file: { attribute: false },
     preview: { state: true },
+    mayRead: { state: true },
     loading: { state: true },
     problem: { state: true },
   };
@@ -27,6 +30,8 @@ class AttachmentElement extends View {
   declare groupId: string;
   declare file: Attachment;
   declare preview: BlobAddress | null;
+  /** What shows texts is loaded. */
+  declare mayRead: boolean;
   declare loading: boolean;
   declare problem: string | null;
   #observer: IntersectionObserver | null = null;
@@ -34,6 +39,7 @@ class AttachmentElement extends View {
   constructor() {
     super();
     this.preview = null;
+    this.mayRead = false;
     this.loading = false;
     this.problem = null;
   }
@@ -61,6 +67,11 @@ class AttachmentElement extends View {
         <span class="file-size">${sizeWords(file.bytes)}</span>
         ${icon(this.loading ? "loading" : "desktop-download", this.loading ? "turning" : "")}
       </button>
+      ${
+        this.mayRead
+          ? html`<svc-file-preview .host=${this.host} groupId=${this.groupId} .file=${this.file}></svc-file-preview>`
+          : nothing
+      }
       ${this.problem === null ? nothing : html`<span class="failure" role="alert">${this.problem}</span>`}`;
   }
 
@@ -81,8 +92,15 @@ class AttachmentElement extends View {
 
   async #show(): Promise<void> {
     this.#observer?.disconnect();
-    if (!PREVIEWED.test(this.file.mime_type) || this.file.bytes > PREVIEW_BYTES) return;
+    const { mime_type: type, bytes } = this.file;
+    const isPicture = PREVIEWED.test(type);
+    if (bytes > (isPicture ? PREVIEW_BYTES : TEXT_BYTES)) return;
     try {
+      if (!isPicture) {
+        await import("./file-preview.ts");
+        this.mayRead = true;
+        return;
+      }
       const address = await this.host.blob(this.groupId, this.file.sha256);
       if (this.isConnected) this.preview = address;
       else address.release();

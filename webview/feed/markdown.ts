@@ -57,13 +57,22 @@ function patchLines(code: string): string {
     .join("\n");
 }
 
+/** Names a language for code-colors.ts, which knows those that have colors. */
+function languageClass(language: string): string {
+  return /^[\w+#-]{1,24}$/.test(language) ? `language-${language.toLowerCase()}` : "";
+}
+
+function codeOf(content: string, language: string): string {
+  const code = shownCode(content.replace(/\n$/, ""));
+  const isPatch = language === "diff" || language === "patch";
+  return `<pre tabindex="-1" dir="ltr"><code class="${languageClass(language)}">${isPatch ? patchLines(code) : escape(code)}</code></pre>`;
+}
+
 function codeBlock(content: string, language: string): string {
   const name = language === "" ? "code" : language;
-  const code = shownCode(content.replace(/\n$/, ""));
   return (
     `<div class="code-block"><div class="code-head"><span class="code-language">${escape(name)}</span>` +
-    `<button type="button" class="code-copy" tabindex="-1">Copy</button></div>` +
-    `<pre tabindex="-1" dir="ltr"><code>${language === "diff" || language === "patch" ? patchLines(code) : escape(code)}</code></pre></div>`
+    `<button type="button" class="code-copy" tabindex="-1">Copy</button></div>${codeOf(content, language)}</div>`
   );
 }
 
@@ -109,4 +118,9 @@ const cache = new TextCache({ entries: 600, characters: 8_000_000 });
 /** Safe HTML of a message's text. Recent results are kept. Text of at most 64 KiB. */
 export function renderMarkdown(text: string): string {
   return cache.of(text, () => DOMPurify.sanitize(markdown.render(shownText(text)), ALLOWED));
+}
+
+/** Safe HTML of program text, or of any text as it is. */
+export function renderCode(text: string, language: string): string {
+  return DOMPurify.sanitize(codeOf(text, language), ALLOWED);
 }

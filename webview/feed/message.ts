@@ -16,6 +16,7 @@ import { opensElsewhere } from "../controls/links.ts";
 import type { MenuItem } from "../controls/menu.ts";
 import { View } from "../controls/view.ts";
 import type { Host } from "../hosts/host.ts";
+import { colored } from "./colored.ts";
 import { deliveryLine, settledWords } from "./delivery.ts";
 import { type DeliveryWord, deliveries, type RecipientDelivery, settled } from "./delivery-words.ts";
 import { flatten } from "./excerpt.ts";
@@ -129,6 +130,7 @@ export class MessageElement extends View {
 
   protected override updated(): void {
     this.#linkReferences();
+    colored(this);
     // Parts that came in the meantime are as reachable as the rest.
     this.#reach(this.#entered);
   }

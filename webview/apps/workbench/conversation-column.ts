@@ -5,7 +5,6 @@ import { repeat } from "lit/directives/repeat.js";
 import "../../composer/composer.ts";
 import "../../feed/feed.ts";
 import "../../feed/search.ts";
-import "../../feed/thread.ts";
 import "../../groups/group-header.ts";
 import "../../questions/question.ts";
 import type { MessageFilter } from "../../../shared/address.ts";
@@ -73,10 +72,12 @@ function over({ conversation, host, search, filter, thread, slot }: Conversation
       .given=${search}
       .givenFilter=${filter}
     ></svc-search>`;
-  if (thread !== null)
+  // What follows isn't a part of the first load: each element begins when its code is there.
+  if (thread !== null) {
+    void import("../../feed/thread.ts");
     return html`<svc-thread .conversation=${conversation} .host=${host} .eventId=${thread}></svc-thread>`;
+  }
   if (slot === null) return nothing;
-  // Its code isn't a part of the first load: the element begins when it is there.
   void import("../../presentations/presentation-panel.ts");
   return html`<svc-presentations
     .conversation=${conversation}
