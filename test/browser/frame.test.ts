@@ -203,7 +203,16 @@ describe("Workbench in a frame of another instance's page", function () {
     await inside(page).locator(".failure", { hasText: "administrator" }).waitFor();
     assert.ok(!(await types(page)).includes("groups"));
 
+    const first = await lab.loginLink();
     const link = await lab.loginLink();
+    const isGroups = ({ pathname }: URL) => pathname === "/api/v1/groups";
+    await context.route(isGroups, (route) => route.fulfill({ json: { ok: true, result: { groups: [] } } }));
+    await signIn(page, first);
+    await inside(page).locator("h1", { hasText: "No Group yet" }).waitFor();
+    await inside(page).getByRole("button", { name: "Settings" }).click();
+    await inside(page).getByRole("menuitem", { name: "Sign out" }).click();
+    await inside(page).locator(".sign-in").waitFor();
+    await context.unroute(isGroups);
     await signIn(page, link);
     const told = await until("the Groups", async () => (await last(page, "groups")) ?? null);
     assert.deepEqual(
@@ -256,6 +265,32 @@ describe("Workbench in a frame of another instance's page", function () {
     await dialog.waitFor();
     await page.keyboard.press("Escape");
     assert.deepEqual((await lab.owner.result("connection_list", {})).connections.length, 1);
+  });
+
+  it("says while something would be lost with the page: a message, or what a dialog holds", async () => {
+    await admitted();
+    const dirty = (expected: boolean) =>
+      until(`dirty: ${expected}`, async () => (await last(page, "workspace_dirty"))?.["dirty"] === expected);
+    await dirty(false);
+    let save: () => void = () => {};
+    const saving = new Promise<void>((resolve) => (save = resolve));
+    await context.route("**/draft*", async (route) => {
+      if (route.request().method() !== "GET") await saving;
+      await route.continue();
+    });
+    await inside(page).locator("svc-composer textarea").fill("Not saved yet");
+    await dirty(true);
+    save();
+    await dirty(false);
+    await context.unroute("**/draft*");
+    await inside(page).getByRole("button", { name: "Group actions" }).click();
+    await inside(page).getByRole("menuitem", { name: "Group settings" }).click();
+    const dialog = inside(page).locator("svc-group-settings-dialog");
+    await dialog.locator("vscode-text-field input").first().fill("Bench of wood");
+    await dirty(true);
+    await page.keyboard.press("Escape");
+    await dirty(false);
+    await inside(page).locator("svc-composer textarea").fill("");
   });
 
   it("hears nobody but the page that was named, and nothing that isn't a message", async () => {

@@ -40,6 +40,8 @@ describe("Workbench: the account's other instances", function () {
   let labOrigin: string;
   /** Frame ids that the entry asked proofs for since the test began, in order. */
   let asked: string[] = [];
+  /** How many pages were sent into frames since then. */
+  let loads = 0;
   /** What `connect_status` says instead. */
   let told: ((result: Status) => object | number | null) | null = null;
 
@@ -117,6 +119,7 @@ describe("Workbench: the account's other instances", function () {
     context.on("request", (request) => {
       if (request.url() === `${officeOrigin}${API_PREFIX}/connect/open`)
         asked.push((request.postDataJSON() as { frame_id: string }).frame_id);
+      if (request.url() === `${labOrigin}/ui/connect/`) loads += 1;
     });
     await context.route(`${officeOrigin}${API_PREFIX}/connect`, async (route) => {
       if (told === null) return route.continue();
@@ -138,6 +141,7 @@ describe("Workbench: the account's other instances", function () {
     page = await context.newPage();
     page.setDefaultTimeout(60_000);
     asked = [];
+    loads = 0;
     await page.goto(officeOrigin);
     await row().waitFor();
   });
@@ -151,8 +155,7 @@ describe("Workbench: the account's other instances", function () {
     told = null;
     await page?.close();
     await context?.unroute(`${labOrigin}/ui/connect/`);
-    // A second question would bring a second page into the frame.
-    assert.deepEqual(asked, [...new Set(asked)]);
+    assert.ok(loads <= new Set(asked).size, `${loads} pages in the frames ${asked.join(" ")}`);
   });
 
   it("opens one at its own origin, by a form, in a frame that may do no more than it needs", async () => {
@@ -265,6 +268,36 @@ describe("Workbench: the account's other instances", function () {
     await settled(["Rig"]);
   });
 
+  it("asks before a frame with unsaved input is left, and leaves it alone if told to stay", async () => {
+    await show();
+    const element = await remote().locator("iframe").elementHandle();
+    await post({ type: "workspace_dirty", dirty: true });
+    // It is said after everything before it has been heard.
+    await groups("Rig");
+    await settled(["Rig"]);
+    const dialog = page.getByRole("dialog", { name: "Leave Lab?" });
+    await page.locator(".group-row", { hasText: "Office work" }).click();
+    await dialog.getByText("isn’t saved yet").waitFor();
+    await dialog.getByRole("button", { name: "Stay" }).click();
+    await dialog.waitFor({ state: "detached" });
+    assert.ok(await element?.evaluate((one) => one.isConnected));
+    await remote().getByRole("button", { name: "Close Lab" }).click();
+    await dialog.waitFor();
+    await page.keyboard.press("Escape");
+    await dialog.waitFor({ state: "detached" });
+    await remote().getByRole("button", { name: "Close Lab" }).click();
+    await dialog.waitFor();
+    await post({ type: "workspace_dirty", dirty: false });
+    await dialog.getByText("Nothing on Lab is unsaved any more.").waitFor();
+    await dialog.getByRole("button", { name: "Leave" }).click();
+    await alone();
+    await show();
+    await page.locator(".group-row", { hasText: "Office work" }).click();
+    await alone();
+    await page.locator(".group-title", { hasText: "Office work" }).waitFor();
+    assert.equal(await dialog.count(), 0);
+  });
+
   it("keeps the Groups of one that isn't shown, marked as saved", async () => {
     verifies("WB-036", "WB-037");
     await show();
@@ -370,24 +403,25 @@ describe("Workbench: the account's other instances", function () {
   });
 
   it("says what is wrong with an instance, and what helps", async () => {
-    await lab.client.result("remote_access_set", { origin: null });
-    await renamed(lab, "Lab");
-    await renamed(office, "Office");
-    await check();
+    /** The list has it: what is clicked before that would be moved instead. */
+    const reachedAt = async (origin: string | null) => {
+      await lab.client.result("remote_access_set", { origin });
+      await renamed(lab, "Lab");
+      await renamed(office, "Office");
+      await until("the list has its route", async () => {
+        await check();
+        return (await row().getAttribute("title")) === (origin ?? "No route to it is set");
+      });
+    };
+    await reachedAt(null);
     await row().locator(".instance-state", { hasText: "no route" }).waitFor();
     await row().click();
     await failed("connect_route_missing");
-    await lab.client.result("remote_access_set", { origin: labOrigin.replace("lab.", "office.") });
-    await renamed(lab, "Lab");
-    await renamed(office, "Office");
-    await check();
+    await reachedAt(labOrigin.replace("lab.", "office."));
     await row().click();
     await failed("connect_host_overlap");
     await remote().locator(".remote-failed vscode-button", { hasText: "Open in its own tab" }).waitFor();
-    await lab.client.result("remote_access_set", { origin: labOrigin });
-    await renamed(lab, "Lab");
-    await renamed(office, "Office");
-    await check();
+    await reachedAt(labOrigin);
     await lab.daemon.stop();
     await row().click();
     await failed("connect_unreachable");

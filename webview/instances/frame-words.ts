@@ -15,51 +15,31 @@ interface Words {
   action: "again" | "tab";
 }
 
+/** It may work the next time. */
+const again = (title: string, word: string, since = false): Words => ({
+  title,
+  word,
+  since,
+  action: "again",
+});
+/** A tab of its own works where the frame doesn't. */
+const tab = (title: string, word: string): Words => ({ title, word, since: false, action: "tab" });
+
 const WORDS: Readonly<Record<string, Words>> = {
-  connect_unreachable: { title: "It can’t be reached", word: "offline since", since: true, action: "again" },
-  connect_route_missing: { title: "No route to it is set", word: "no route", since: false, action: "again" },
-  connect_host_overlap: {
-    title: "Its hostname is taken",
-    word: "same hostname",
-    since: false,
-    action: "tab",
-  },
-  connect_instance_unknown: { title: "It left the account", word: "gone", since: false, action: "again" },
-  account_unavailable: {
-    title: "The account isn’t confirmed",
-    word: "not confirmed",
-    since: false,
-    action: "again",
-  },
-  frame_silent: { title: "This browser doesn’t show it", word: "not shown", since: false, action: "tab" },
-  frame_local_network: {
-    title: "This browser blocks the local network",
-    word: "blocked",
-    since: false,
-    action: "tab",
-  },
-  frame_expired: { title: "The frame has expired", word: "expired", since: false, action: "again" },
-  frame_moved: { title: "It was linked again or moved", word: "moved", since: false, action: "again" },
-  frame_stranger: {
-    title: "Another instance answers there",
-    word: "stranger",
-    since: false,
-    action: "again",
-  },
-  frame_unlisted: {
-    title: "This page is older than the instance",
-    word: "reload",
-    since: false,
-    action: "tab",
-  },
-  offline: {
-    title: "This machine’s daemon doesn’t answer",
-    word: "not shown",
-    since: false,
-    action: "again",
-  },
+  connect_unreachable: again("It can’t be reached", "offline since", true),
+  connect_route_missing: again("No route to it is set", "no route"),
+  connect_host_overlap: tab("Its hostname is taken", "same hostname"),
+  connect_instance_unknown: again("It left the account", "gone"),
+  account_unavailable: again("The account isn’t confirmed", "not confirmed"),
+  frame_silent: tab("This browser doesn’t show it", "not shown"),
+  frame_local_network: tab("This browser blocks the local network", "blocked"),
+  frame_expired: again("The frame has expired", "expired"),
+  frame_moved: again("It was linked again or moved", "moved"),
+  frame_stranger: again("Another instance answers there", "stranger"),
+  frame_unlisted: tab("This page is older than the instance", "reload"),
+  offline: again("This machine’s daemon doesn’t answer", "not shown"),
 };
-const OTHER: Words = { title: "It isn’t shown", word: "not shown", since: false, action: "again" };
+const OTHER = again("It isn’t shown", "not shown");
 
 /** For the code of a problem. */
 export function problemWord(code: string): Words {

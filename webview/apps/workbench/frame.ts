@@ -69,8 +69,11 @@ export function bottomBar(
   </nav>`;
 }
 
-/** Without any Group; `begin` is what an administrator can do about it. */
-export function welcome(begin: (() => void) | null): TemplateResult {
+/**
+ * Without any Group; `begin` is what an administrator can do about it. The settings are those that
+ * have no other place, or null.
+ */
+export function welcome(begin: (() => void) | null, settings: TemplateResult | null): TemplateResult {
   return html`<div class="empty">
     ${icon("comment-discussion", "empty-icon")}
     <h1>No Group yet</h1>
@@ -80,5 +83,6 @@ export function welcome(begin: (() => void) | null): TemplateResult {
         : html`<p>A Group brings you and your coding agents together around one project. Attach a folder to begin.</p>
             ${button({ label: "Attach a folder…", icon: "folder", primary: true, onClick: begin })}`
     }
-  </div>`;
+  </div>
+  ${settings === null ? nothing : html`<footer class="column-foot">${settings}</footer>`}`;
 }

@@ -7,6 +7,7 @@ import type { GroupsStore } from "../../groups/group-list.ts";
 import type { FrameEntry, Selection } from "../../hosts/frame.ts";
 import type { Host } from "../../hosts/host.ts";
 import type { Showing } from "./showing.ts";
+import { followForms } from "./unsaved-forms.ts";
 
 interface Parts {
   host: Host;
@@ -37,8 +38,11 @@ export function followEntry(entry: FrameEntry, { host, groups, showing, openConn
       }),
     );
   };
-  const tellDirty = (): void =>
-    entry.dirty(followed !== null && (followed.uploads.busy || !followed.draft.saved));
+  const tellDirty = (): void => {
+    const isSaved = followed === null || (followed.draft.saved && !followed.uploads.busy);
+    entry.dirty(!isSaved || forms.any);
+  };
+  const forms = followForms(tellDirty);
   const tellShown = (): void => {
     const { conversation } = showing;
     if (conversation !== followed) {
@@ -83,6 +87,7 @@ export function followEntry(entry: FrameEntry, { host, groups, showing, openConn
   tellShown();
   return () => {
     unfollow();
+    forms.release();
     for (const release of releases) release();
   };
 }

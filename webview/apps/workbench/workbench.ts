@@ -26,7 +26,6 @@ import type { MessageElement } from "../../feed/message.ts";
 import { GroupsStore, readOrder } from "../../groups/group-list.ts";
 import type { FrameEntry } from "../../hosts/frame.ts";
 import type { Host, Viewer } from "../../hosts/host.ts";
-import type { Instances } from "../../instances/instances.ts";
 import type { FrameParts } from "../../instances/live-frame.ts";
 import type { Notifications } from "../../notifications/notifications.ts";
 import { type Action, actOnMessage, operateActor, setGroupState } from "./actions.ts";
@@ -36,6 +35,7 @@ import { actorsColumn, groupsColumn } from "./columns.ts";
 import { conversationColumn } from "./conversation-column.ts";
 import { openDialog } from "./dialogs.ts";
 import { takeDrops } from "./drops.ts";
+import { Elsewhere } from "./elsewhere.ts";
 import { welcome } from "./frame.ts";
 import { followEntry } from "./framed.ts";
 import { hearing } from "./heard.ts";
@@ -58,7 +58,6 @@ class WorkbenchElement extends View {
     notifications: { attribute: false },
     entry: { attribute: false },
     openFrame: { attribute: false },
-    instances: { state: true },
     stale: { state: true },
     dragging: { state: true },
   };
@@ -72,8 +71,6 @@ class WorkbenchElement extends View {
   declare entry: FrameEntry | null;
   /** Gets a proof for the frame of another instance; null where none can be shown. */
   declare openFrame: FrameParts["open"] | null;
-  /** The other instances; null until the account has any. */
-  declare instances: Instances | null;
   declare stale: boolean;
   /** Files are held over the page. */
   declare dragging: boolean;
@@ -82,6 +79,8 @@ class WorkbenchElement extends View {
   #drafts!: DraftMarks;
   #account!: AccountLink;
   #showing!: Showing;
+  /** Null where other instances can't be shown, or the person is restricted to this one. */
+  #elsewhere: Elsewhere | null = null;
   #searchFrom: HTMLElement | null = null;
   /** An invitation of another account that brought the person here and that they haven't seen. */
   #invitation: string | null = null;
@@ -103,7 +102,6 @@ class WorkbenchElement extends View {
     this.notifications = null;
     this.entry = null;
     this.openFrame = null;
-    this.instances = null;
     this.stale = false;
     this.dragging = false;
     follow(this, () => {
@@ -112,7 +110,7 @@ class WorkbenchElement extends View {
         this.#groups,
         this.#layout,
         this.#showing,
-        this.instances,
+        this.#elsewhere,
         conversation?.group,
         conversation?.terminals,
         conversation?.questions,
@@ -135,7 +133,7 @@ class WorkbenchElement extends View {
       groups: this.#groups,
       layout: this.#layout,
       drafts: this.#drafts,
-      covered: () => this.instances !== null && this.instances.live !== null,
+      covered: () => this.#live !== null,
       jump: async (eventId) => {
         await this.updateComplete;
         return (await this.#feed.value?.jump(eventId)) ?? true;
@@ -151,7 +149,14 @@ class WorkbenchElement extends View {
     );
     super.connectedCallback();
     if (this.#administrator) {
-      this.#account.subscribe(() => void this.#addInstances());
+      if (this.openFrame !== null)
+        this.#elsewhere = new Elsewhere({
+          host: this.host,
+          account: this.#account,
+          layout: this.#layout,
+          open: this.openFrame,
+          ask: (fields) => this.#openNext("leave", fields),
+        });
       this.#account.open();
     }
     this.#groups.open();
@@ -203,18 +208,15 @@ class WorkbenchElement extends View {
     this.#showing.end();
     this.#groups.close();
     this.#account.close();
-    this.instances?.stop();
-    this.instances = null;
+    this.#elsewhere?.end();
+    this.#elsewhere = null;
   }
 
   #hear(signal: AbortSignal): void {
     const on = hearing(this, signal);
-    on("open-group", (groupId) => {
-      this.instances?.leave();
-      this.#showing.visitNew(groupId);
-    });
-    on("show-instance", ({ instanceId, groupId }) => this.#showInstance(instanceId, groupId));
-    on("leave-instance", () => this.instances?.leave());
+    on("open-group", (groupId) => this.#leave(() => this.#showing.visitNew(groupId)));
+    on("show-instance", ({ instanceId, groupId }) => this.#elsewhere?.show(instanceId, groupId));
+    on("leave-instance", () => this.#leave());
     on("show-groups", () => this.#layout.show("groups"));
     on("group-deleted", (groupId) => {
       this.#showing.deleted();
@@ -232,26 +234,17 @@ class WorkbenchElement extends View {
       this.#showing.close();
       this.#showing.open(groupId);
     });
-    on("open-dialog", ({ name, ...fields }) => {
-      // A dialog that leads to the next one closes first.
-      setTimeout(() => void this.#dialog(name, fields), 0);
-    });
+    on("open-dialog", ({ name, ...fields }) => this.#openNext(name, fields));
     on("staleness", (stale) => {
       this.stale = stale;
     });
     on("choose-screen-reader", (chosen) => chooseScreenReader(this.host, chosen));
-    on("open-address", (address) => {
-      this.instances?.leave();
-      this.#showing.follow(address);
-    });
+    on("open-address", (address) => this.#leave(() => this.#showing.follow(address)));
     on("sent", () => void this.#feed.value?.toEnd());
     on("suggest", (text) => this.#composer.value?.suggest(text));
     on("add-text", (text) => void this.#compose((open) => addText(open, text)));
     on("search", () => this.#search());
-    on("go-to", (to) => {
-      this.instances?.leave();
-      this.#showing.visit(to);
-    });
+    on("go-to", (to) => this.#leave(() => this.#showing.visit(to)));
     on("choose-events", (shown) => this.#conversation?.leaveOutEvents(!shown));
     on("sort-groups", (order) => {
       this.host.remember("groups-order", order);
@@ -293,7 +286,7 @@ class WorkbenchElement extends View {
     const invitation = this.#invitation;
     if (invitation === null || !this.#groups.loaded) return;
     this.#invitation = null;
-    if (this.#administrator) setTimeout(() => void this.#dialog("sharing", { invitation }), 0);
+    if (this.#administrator) this.#openNext("sharing", { invitation });
     else
       this.#showing.fail(
         "Only an administrator of this instance can answer an invitation from another account.",
@@ -310,7 +303,7 @@ class WorkbenchElement extends View {
       <svc-offline .host=${this.host}></svc-offline>
       <svc-joined .account=${this.#account}></svc-joined>
       ${arranged({
-        remote: this.#remote(),
+        remote: this.#elsewhere?.render() ?? nothing,
         layout,
         attention: this.#groups.attention,
         groups: () => this.#groupsColumn(),
@@ -330,45 +323,25 @@ class WorkbenchElement extends View {
       addresses: this.host.addresses,
       drafts: this.#drafts,
       account: this.#account,
-      openId: (this.instances?.live ?? null) === null ? (this.#conversation?.groupId ?? null) : null,
+      openId: this.#live === null ? (this.#conversation?.groupId ?? null) : null,
       layout: this.#layout,
       administrator: this.#administrator,
       mayLeave: this.mayLeave,
       theme: this.theme,
       notifies: this.notifications !== null,
-      instances: this.instances,
+      instances: this.#elsewhere?.instances ?? null,
     });
   }
 
-  /** What stands in the place of the own conversation. */
-  #remote() {
-    const { instances } = this;
-    if (instances === null || instances.live === null) return nothing;
-    const { breadth, page } = this.#layout;
-    const narrow = breadth === "narrow";
-    return html`<svc-remote .instances=${instances} ?narrow=${narrow} ?hidden=${narrow && page === "groups"}></svc-remote>`;
+  /** The frame of another instance that is shown, if one is. */
+  get #live() {
+    return this.#elsewhere?.live ?? null;
   }
 
-  /** A restricted person sees this instance alone. */
-  async #addInstances(): Promise<void> {
-    const { openFrame, host } = this;
-    const hasOthers = this.#account.connections.some(({ kind }) => kind === "account");
-    if (openFrame === null || this.instances !== null || !hasOthers) return;
-    const { Instances } = await import("../../instances/browser-instances.ts");
-    // The person may have left meanwhile, or an earlier answer was quicker.
-    if (!this.isConnected || this.instances !== null) return;
-    this.instances = new Instances({
-      host,
-      open: openFrame,
-      sidebar: () => this.#layout.show("groups"),
-      reload: () => location.reload(),
-    });
-    this.instances.start();
-  }
-
-  #showInstance(instanceId: string, groupId: string | null): void {
-    this.instances?.show(instanceId, groupId);
-    if (this.#layout.breadth === "narrow") this.#layout.show("feed");
+  /** Back to the own Groups if another instance is shown, then `then`. */
+  #leave(then: () => void = () => {}): void {
+    if (this.#elsewhere === null) then();
+    else this.#elsewhere.leave(then);
   }
 
   #actorsColumn() {
@@ -419,7 +392,13 @@ class WorkbenchElement extends View {
 
   #welcome() {
     if (!this.#groups.loaded) return nothing;
-    return welcome(this.#administrator ? () => void this.#dialog("create-group", {}) : null);
+    const begin = this.#administrator ? () => void this.#dialog("create-group", {}) : null;
+    return welcome(begin, this.#settings());
+  }
+
+  /** A dialog that leads to the next one closes first. */
+  #openNext(name: string, fields: Record<string, unknown>): void {
+    setTimeout(() => void this.#dialog(name, fields), 0);
   }
 
   async #dialog(name: string, fields: Record<string, unknown>): Promise<void> {
@@ -520,9 +499,10 @@ class WorkbenchElement extends View {
     const at = list.findIndex((group) => group.group_id === this.#conversation?.groupId);
     const next = list[at + by];
     if (next === undefined) return;
-    this.instances?.leave();
-    this.#showing.visit({ groupId: next.group_id });
-    announce(next.title);
+    this.#leave(() => {
+      this.#showing.visit({ groupId: next.group_id });
+      announce(next.title);
+    });
   }
 
   #focused(): MessageElement | null {

@@ -1,0 +1,96 @@
+/** The account's other instances in the Workbench: the list, and the one that takes the page's place. */
+import { html, nothing } from "lit";
+import type { AccountLink } from "../../connections/account-link.ts";
+import { Store } from "../../controls/store.ts";
+import type { Host } from "../../hosts/host.ts";
+import type { Instances } from "../../instances/instances.ts";
+import type { FrameParts, LiveFrame } from "../../instances/live-frame.ts";
+import type { Layout } from "./layout.ts";
+
+interface Parts {
+  host: Host;
+  account: AccountLink;
+  layout: Layout;
+  /** Gets a proof for the frame of another instance. */
+  open: FrameParts["open"];
+  /** Asks whether to leave a frame in which something isn't saved; `leave` leaves it. */
+  ask(fields: { frame: LiveFrame; leave: () => void }): void;
+}
+
+export class Elsewhere extends Store {
+  /** Null until the account has any. */
+  instances: Instances | null = null;
+  readonly #parts: Parts;
+  #ended = false;
+
+  constructor(parts: Parts) {
+    super();
+    this.#parts = parts;
+    parts.account.subscribe(() => void this.#add());
+  }
+
+  /** The one that is shown; null while this machine's own Groups are. */
+  get live(): LiveFrame | null {
+    return this.instances?.live ?? null;
+  }
+
+  /** Shows an instance, and there a Group. */
+  show(instanceId: string, groupId: string | null): void {
+    const { live } = this;
+    const isShown = live !== null && live.phase !== "failed" && live.target.instance_id === instanceId;
+    const show = (): void => {
+      this.instances?.show(instanceId, groupId);
+      const { layout } = this.#parts;
+      if (layout.breadth === "narrow") layout.show("feed");
+    };
+    if (isShown) show();
+    else this.#askFirst(show);
+  }
+
+  /** Back to this machine's own Groups, where `then` goes on. */
+  leave(then: () => void = () => {}): void {
+    this.#askFirst(() => {
+      this.instances?.leave();
+      then();
+    });
+  }
+
+  end(): void {
+    this.#ended = true;
+    this.instances?.stop();
+    this.instances = null;
+  }
+
+  /** What stands in the place of the own conversation. */
+  render() {
+    const { instances } = this;
+    if (instances === null || instances.live === null) return nothing;
+    const { breadth, page } = this.#parts.layout;
+    const narrow = breadth === "narrow";
+    return html`<svc-remote .instances=${instances} ?narrow=${narrow} ?hidden=${narrow && page === "groups"}></svc-remote>`;
+  }
+
+  #askFirst(leave: () => void): void {
+    const { live } = this;
+    if (live?.dirty === true) this.#parts.ask({ frame: live, leave });
+    else leave();
+  }
+
+  /** Their code is loaded with the first of them. */
+  async #add(): Promise<void> {
+    const { account, host, open, layout } = this.#parts;
+    if (this.instances !== null || !account.connections.some(({ kind }) => kind === "account")) return;
+    const { Instances } = await import("../../instances/browser-instances.ts");
+    // The person may have left meanwhile, or an earlier answer was quicker.
+    if (this.#ended || this.instances !== null) return;
+    this.instances = new Instances({
+      host,
+      open,
+      sidebar: () => layout.show("groups"),
+      reload: () => location.reload(),
+    });
+    this.instances.subscribe(() => this.changed());
+    this.instances.start();
+    this.changed();
+  }
+}
