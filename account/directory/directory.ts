@@ -179,11 +179,10 @@ export class Directory {
    */
   async register(device: Device, registration: Registration, clientVersion: string): Promise<void> {
     this.#verify(device, registration, clientVersion);
-    const bound = await this.#bind(device, registration).catch((error: unknown) => {
-      // The index of active bindings: another device has this instance (DIR-029).
-      if (isDuplicate(error)) throw new Refusal("instance_conflict", { cause: error });
-      throw error;
-    });
+    let bound = await this.#bind(device, registration);
+    if (bound === null && (await this.#retireLeftover(registration.instance_id)))
+      bound = await this.#bind(device, registration);
+    if (bound === null) throw new Refusal("instance_conflict");
     if (!bound) throw await this.#whyNot(device, registration);
   }
 
@@ -214,20 +213,46 @@ export class Directory {
       throw malformed("'signature' doesn't fit the registration, this device and this service.");
   }
 
-  async #bind(device: Device, registration: Registration): Promise<boolean> {
+  /** Whether it was written. Null if another device has this instance (DIR-029). */
+  async #bind(device: Device, registration: Registration): Promise<boolean | null> {
     const { store, clock } = this.#deps;
-    const rows = await store.write((db) =>
-      this.#binding.rows(db, {
-        device: device.id,
-        instance: registration.instance_id,
-        key: registration.public_key,
-        version: registration.client_version,
-        origin: registration.public_origin,
-        proofAt: milliseconds(registration.issued_at),
-        now: clock.now(),
-      }),
+    try {
+      const rows = await store.write((db) =>
+        this.#binding.rows(db, {
+          device: device.id,
+          instance: registration.instance_id,
+          key: registration.public_key,
+          version: registration.client_version,
+          origin: registration.public_origin,
+          proofAt: milliseconds(registration.issued_at),
+          now: clock.now(),
+        }),
+      );
+      return rows.length > 0;
+    } catch (error) {
+      if (isDuplicate(error)) return null;
+      throw error;
+    }
+  }
+
+  /**
+   * Retires the binding of a device that is retired: a service without Connect on the same store
+   * retires the device alone (VER-017). Answers whether there was one.
+   */
+  async #retireLeftover(instanceId: string): Promise<boolean> {
+    const row = await this.#deps.store.write((db) =>
+      db
+        .updateTable("connect_instances")
+        .set({ retired_at: this.#deps.clock.now() })
+        .where("instance_id", "=", instanceId)
+        .where("retired_at", "is", null)
+        .where("device_id", "in", (eb) =>
+          eb.selectFrom("devices").select("devices.id").where("devices.retired_at", "is not", null),
+        )
+        .returning("device_id")
+        .executeTakeFirst(),
     );
-    return rows.length > 0;
+    return row !== undefined;
   }
 
   /** Why nothing was written. What is read now explains it and decides nothing. */

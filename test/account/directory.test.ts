@@ -1,10 +1,20 @@
 /** Registration and directory: what holds, what is refused, and what is written. */
 import assert from "node:assert/strict";
+import { subscribe, unsubscribe } from "node:diagnostics_channel";
+import type { Socket } from "node:net";
 import { sql } from "kysely";
 import { LIMITS } from "../../shared/limits.ts";
 import type { Registration } from "../../shared/wire/v1/proofs.ts";
 import { verifies } from "../requirements.ts";
-import { KINDS, type TestBrowser, TestDevice, TestInstance, TestService, VERSION } from "./service.ts";
+import {
+  freePort,
+  KINDS,
+  type TestBrowser,
+  TestDevice,
+  TestInstance,
+  TestService,
+  VERSION,
+} from "./service.ts";
 
 const ENTRY_FIELDS = [
   "instance_id",
@@ -271,6 +281,24 @@ for (const kind of KINDS) {
       const before = await bindings();
       assert.equal((await device.directory()).status, 200);
       assert.deepEqual(await bindings(), before);
+    });
+
+    it("asks nobody whether an instance can be reached", async () => {
+      verifies("DIR-060");
+      const origin = { public_origin: `http://localhost:${await freePort()}` };
+      assert.equal((await device.register(instance, origin)).status, 200);
+      const [ports, hosts] = [new Set<number>(), new Set<string>()];
+      const watch = (message: unknown): void => {
+        const { socket } = message as { socket: Socket };
+        socket.on("connectionAttempt", (_address, port) => ports.add(port));
+        socket.on("lookup", (_error, _address, _family, host) => hosts.add(host));
+      };
+      subscribe("net.client.socket", watch);
+      const { body } = await device.directory();
+      unsubscribe("net.client.socket", watch);
+      assert.equal(body.instances.length, 1);
+      // What the test itself asked. PostgreSQL has a socket without a port.
+      assert.deepEqual([[...ports], [...hosts]], [[service.settings.port], ["localhost"]]);
     });
 
     it("needs the version of the API and a device's credential, and takes no session for one", async () => {

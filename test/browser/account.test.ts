@@ -7,6 +7,7 @@ import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { TestService } from "../account/service.ts";
 import { TestAuthority } from "../support/certificates.ts";
+import { MachineClock } from "../support/manual-clock.ts";
 import { until } from "../support/until.ts";
 import { clean, openConnections } from "./connections-dialog.ts";
 import { launchBrowser, openGroup, Setting } from "./setting.ts";
@@ -49,7 +50,10 @@ describe("Workbench: the account", function () {
       NODE_EXTRA_CA_CERTS: authority.certificate,
       NODE_OPTIONS: `--require=${HOSTS}`,
     };
-    [service, browser] = await Promise.all([TestService.started(), launchBrowser()]);
+    [service, browser] = await Promise.all([
+      TestService.started({ clock: new MachineClock() }),
+      launchBrowser(),
+    ]);
     ann = await service.member("Ann");
     [office, lab] = await Promise.all([
       Setting.open(browser, { environment }),

@@ -13,6 +13,7 @@ import type { FrameProof } from "../../shared/frame-protocol.ts";
 import { freePort, TestInstance, TestService } from "../account/service.ts";
 import { verifies } from "../requirements.ts";
 import { TestAuthority } from "../support/certificates.ts";
+import { MachineClock } from "../support/manual-clock.ts";
 import { until } from "../support/until.ts";
 import { launchBrowser, Setting } from "./setting.ts";
 
@@ -141,7 +142,10 @@ describe("Workbench in a frame of another instance's page", function () {
     authority = new TestAuthority();
     const port = await freePort();
     const { cert, key } = authority.issue("lab.localhost");
-    [service, browser] = await Promise.all([TestService.started(), launchBrowser()]);
+    [service, browser] = await Promise.all([
+      TestService.started({ clock: new MachineClock() }),
+      launchBrowser(),
+    ]);
     [entry, otherEntry, evil] = (await Promise.all(
       ["office.localhost", "attic.localhost", "evil.localhost"].map(serve),
     )) as [string, string, string];

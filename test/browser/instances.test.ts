@@ -13,6 +13,7 @@ import type { Side } from "../peers/direct/two-homes.ts";
 import { verifies } from "../requirements.ts";
 import { TestAuthority } from "../support/certificates.ts";
 import { textOf } from "../support/events.ts";
+import { MachineClock } from "../support/manual-clock.ts";
 import { until } from "../support/until.ts";
 import { launchBrowser } from "./setting.ts";
 
@@ -103,7 +104,10 @@ describe("Workbench: the account's other instances", function () {
 
   before(async () => {
     authority = new TestAuthority();
-    [service, browser] = await Promise.all([TestService.started(), launchBrowser()]);
+    [service, browser] = await Promise.all([
+      TestService.started({ clock: new MachineClock() }),
+      launchBrowser(),
+    ]);
     ann = await service.member("Ann");
     [office, lab] = await Promise.all([
       secured("Office work", "office.localhost", authority),

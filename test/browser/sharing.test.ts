@@ -7,6 +7,7 @@ import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { type TestBrowser, TestService } from "../account/service.ts";
 import { verifies } from "../requirements.ts";
+import { MachineClock } from "../support/manual-clock.ts";
 import { until } from "../support/until.ts";
 import { clean, close, openConnections } from "./connections-dialog.ts";
 import { launchBrowser, openGroup, Setting } from "./setting.ts";
@@ -30,7 +31,6 @@ describe("Workbench: connections with another account", function () {
   let ann: Someone;
   let ben: Someone;
 
-  const tick = () => service.clock.advance(Math.max(0, Date.now() - service.clock.now()));
   const picture = async (page: Page, name: string): Promise<void> => {
     const folder = process.env["SVC_TEST_PICTURES"];
     if (folder === undefined) return;
@@ -82,7 +82,10 @@ describe("Workbench: connections with another account", function () {
   }
 
   before(async () => {
-    [service, browser] = await Promise.all([TestService.started(), launchBrowser()]);
+    [service, browser] = await Promise.all([
+      TestService.started({ clock: new MachineClock() }),
+      launchBrowser(),
+    ]);
     [ann, ben] = await Promise.all([someone("Ann", "Office"), someone("Ben", HOSTILE)]);
   });
   after(async () => {
@@ -123,7 +126,6 @@ describe("Workbench: connections with another account", function () {
     const selected = selection(ann.page).locator(".selected-page");
     await selected.waitFor();
     await seen(ann.page, "selected");
-    tick();
     const opened = ann.page.context().waitForEvent("page");
     await press(ann.page, "Open the page");
     const page = await opened;
@@ -160,7 +162,6 @@ describe("Workbench: connections with another account", function () {
     await press(ben.page, "Select this Group");
     await selection(ben.page).locator(".selected-page").waitFor();
     assert.equal(changes.length, 1);
-    tick();
     const opened = ben.page.context().waitForEvent("page");
     await press(ben.page, "Open the page");
     const page = await opened;
@@ -197,7 +198,6 @@ describe("Workbench: connections with another account", function () {
 
   it("end on the account's page, and are gone from both Workbenches", async () => {
     await openConnections(ann.page);
-    tick();
     const opened = ann.page.context().waitForEvent("page");
     await connections(ann.page).locator("vscode-button", { hasText: "End it on the account" }).click();
     const page = await opened;

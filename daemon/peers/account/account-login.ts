@@ -190,6 +190,11 @@ function checkUnlinked({ binding, value }: Membership): void {
   });
 }
 
-export function unavailable({ message, code }: AccountFailure): Refusal {
-  return new Refusal("account_unavailable", { specifics: message, details: { cause: code } });
+/** What the account service refused for good isn't to be tried again: its message says what helps. */
+export function unavailable({ kind, message, code }: AccountFailure): Refusal {
+  return new Refusal("account_unavailable", {
+    specifics: message,
+    ...(kind === "passing" ? {} : { remedy: "'svc account' shows the link." }),
+    details: { cause: code },
+  });
 }

@@ -13,6 +13,7 @@ import { FailingProxy } from "../../account/failing-proxy.ts";
 import { type TestBrowser, TestService } from "../../account/service.ts";
 import { verifies } from "../../requirements.ts";
 import { TestAuthority } from "../../support/certificates.ts";
+import { MachineClock } from "../../support/manual-clock.ts";
 import { until } from "../../support/until.ts";
 import type { Side } from "../direct/two-homes.ts";
 import { link, renamed, secured } from "./linked-side.ts";
@@ -58,7 +59,6 @@ describe("two daemons of two accounts", function () {
 
   /** Invited by one, accepted by two, known to both. Answers the connection's id. */
   async function connected(): Promise<string> {
-    service.clock.advance(Math.max(0, Date.now() - service.clock.now()));
     const selected = await select(one);
     const sent = await ann.submit(pathOf(selected), "/connect/select", {
       ticket: fieldOf(selected, "ticket"),
@@ -89,7 +89,7 @@ describe("two daemons of two accounts", function () {
       lookup: (hostname, options, callback) =>
         lookup(hostname.endsWith(".svc.test") ? "127.0.0.1" : hostname, options, callback),
     });
-    service = await TestService.started({ origin: proxy.origin, http });
+    service = await TestService.started({ origin: proxy.origin, http, clock: new MachineClock() });
     proxy.port = service.settings.port;
     [ann, ben] = [await service.member("Ann"), await service.member("Ben")];
     [one, two] = await Promise.all([

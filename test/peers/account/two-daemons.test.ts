@@ -18,9 +18,11 @@ import { RealFiles } from "../../../platform/real-files.ts";
 import type { ConnectPeerOperation } from "../../../shared/wire/v1/peer.ts";
 import { requestStatement, responseStatement } from "../../../shared/wire/v1/signing.ts";
 import { FailingProxy } from "../../account/failing-proxy.ts";
-import { type TestBrowser, TestService } from "../../account/service.ts";
+import { type TestBrowser, TestInstance, TestService } from "../../account/service.ts";
+import { run } from "../../cli/svc.ts";
 import { verifies } from "../../requirements.ts";
 import { TestAuthority } from "../../support/certificates.ts";
+import { MachineClock } from "../../support/manual-clock.ts";
 import { until } from "../../support/until.ts";
 import type { Side } from "../direct/two-homes.ts";
 import { link, renamed, secured } from "./linked-side.ts";
@@ -67,7 +69,7 @@ describe("two daemons linked to one account", function () {
   before(async () => {
     authority = new TestAuthority();
     proxy = await FailingProxy.open();
-    service = await TestService.started({ origin: proxy.origin });
+    service = await TestService.started({ origin: proxy.origin, clock: new MachineClock() });
     proxy.port = service.settings.port;
     ann = await service.member("Ann");
     [one, two] = await Promise.all([
@@ -369,6 +371,46 @@ describe("two daemons linked to one account", function () {
     await renamed(one, "First machine");
   });
 
+  it("don't take the account's word for one that answers nobody", async () => {
+    verifies("DIR-043");
+    const gone = await service.device(ann);
+    const instance = new TestInstance();
+    const origin = "https://gone.svc.test:9";
+    assert.equal((await gone.register(instance, { public_origin: origin })).status, 200);
+    await renamed(one, "First machine");
+    const connection = await until("the attempt to reach it", async () => {
+      const { connections } = await one.client.result("connection_list", {});
+      const found = connections.find(({ remote }) => remote?.instance_id === instance.instance_id);
+      return found === undefined || found.state === "not_tried" ? null : found;
+    });
+    assert.equal(connection.state, "unreachable");
+    assert.equal(connection.last_contact_at, null);
+    assert.notEqual(connection.account_contact_at, null);
+    const { out } = await run(["connections"], { home: one.daemon.home });
+    assert.match(out, /can’t be reached .* never /u);
+    await gone.post("/v1/device/disable", {});
+    await renamed(one, "First machine");
+  });
+
+  it("keep their routes when the account asks for a newer version", async () => {
+    verifies("VER-014");
+    const { token } = await one.client.result("access_token_create", {});
+    const { remote_access: before } = await one.client.result("remote_access_show", {});
+    const restarted = async (minimumVersion: string | null): Promise<void> => {
+      await service.stop();
+      Object.assign(service.settings, { minimumVersion });
+      await service.start();
+    };
+    await restarted("99.0.0");
+    const refused = await one.client.call("connect_rename", { by: "user", display_name: "Too old" });
+    assert.equal(!refused.ok && refused.error.details["cause"], "unsupported_version");
+    assert.doesNotMatch(refused.ok ? "" : refused.error.message, /Try again/u);
+    assert.deepEqual((await one.client.result("remote_access_show", {})).remote_access, before);
+    assert.equal(await groupsOf(one, () => ({ authorization: `Bearer ${token}` })), 200);
+    await restarted(null);
+    await renamed(one, "First machine");
+  });
+
   it("stop when one of them is retired", async () => {
     verifies("OUT-026");
     const { device_id: deviceId } = await two.client.result("account_show", {});
@@ -393,7 +435,8 @@ describe("two daemons linked to one account", function () {
 
   it("count nothing that isn't confirmed", async () => {
     verifies("SNAP-013");
-    await two.client.call("connect_rename", { by: "user", display_name: "Retired" });
+    // Another origin is registered at once.
+    await two.client.result("remote_access_set", { origin: null });
     await until("the refusal", async () => (await two.client.result("account_show", {})).state !== "linked");
     assert.equal((await two.client.result("connect_status", {})).group_connections, null);
   });
