@@ -35,8 +35,8 @@ export interface BenchOptions {
 export interface Measurement {
   /** Names of the figures, as `--only` matches them. */
   figures: readonly string[];
-  /** It needs an editor and a browser: a short run has it only when `--only` names it. */
-  needsEditor?: true;
+  /** It needs a browser, some an editor too: a short run has it only when `--only` names it. */
+  needsBrowser?: true;
   run(options: BenchOptions): Promise<Figure[]>;
 }
 

@@ -10,7 +10,7 @@ import { API_PREFIX, HEADERS, SOCKET_OPERATION_PREFIX } from "../shared/names.ts
 import { type Daemon, SVC, startDaemon } from "./daemon.ts";
 import { absolute, compare, type Figure, interleave, type Measurement, median } from "./figure.ts";
 import { scratchPath } from "./folder.ts";
-import { listening, plainEnvironment, start, stop } from "./processes.ts";
+import { listening, plainEnvironment, processorSeconds, start, stop } from "./processes.ts";
 
 const EVENT = "one hook event as a process";
 const FALLBACK = "one hook event by the Node program";
@@ -19,8 +19,6 @@ const BUSY = "100 Actors, 20 hook events/s, processor";
 
 const ACTORS = 100;
 const EVENTS_PER_SECOND = 20;
-/** Clock ticks of /proc per second. */
-const TICKS = 100;
 
 interface Running {
   group: string;
@@ -162,12 +160,6 @@ async function watch(daemon: Daemon, group: string, seen: () => void): Promise<(
   });
   response.on("error", () => {});
   return () => sent.destroy();
-}
-
-/** Seconds of processor time that a process and its threads have used. */
-function processorSeconds(pid: number): number {
-  const fields = readFileSync(`/proc/${pid}/stat`, "latin1").split(") ")[1]!.split(" ");
-  return (Number(fields[11]) + Number(fields[12])) / TICKS;
 }
 
 async function processes(daemon: Daemon, running: Running, short: boolean): Promise<Figure[]> {

@@ -1,7 +1,11 @@
 /** Processes that a measurement starts: none outlives the run. */
 import { type ChildProcess, type SpawnOptions, spawn } from "node:child_process";
 import { once } from "node:events";
+import { readFileSync } from "node:fs";
 import { connect } from "node:net";
+
+/** Of processor time in a second, as the system counts it. */
+const TICKS = 100;
 
 const running = new Set<ChildProcess>();
 process.on("exit", () => {
@@ -77,4 +81,10 @@ export async function listening(child: ChildProcess, path: string): Promise<void
     if (performance.now() > deadline) throw new Error(`${child.spawnfile} doesn't listen at ${path}`);
     await new Promise((resolve) => setTimeout(resolve, 20));
   }
+}
+
+/** Seconds of processor time that a process and its threads have used. */
+export function processorSeconds(pid: number): number {
+  const fields = readFileSync(`/proc/${pid}/stat`, "latin1").split(") ")[1]!.split(" ");
+  return (Number(fields[11]) + Number(fields[12])) / TICKS;
 }

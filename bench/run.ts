@@ -13,6 +13,7 @@ import { fanout } from "./fanout.ts";
 import type { Figure, Measurement } from "./figure.ts";
 import { hooks } from "./hooks.ts";
 import { idle } from "./idle.ts";
+import { instances } from "./instances.ts";
 import { ledgerMeasurements } from "./ledger/all.ts";
 import { describeMachine, type Machine } from "./machine.ts";
 import { prompts } from "./prompts.ts";
@@ -36,6 +37,7 @@ const measurements: readonly Measurement[] = [
   prompts,
   terminals,
   idle,
+  instances,
   ...editorMeasurements,
 ];
 
@@ -88,8 +90,8 @@ const { values: flags } = parseArgs({
 
 const isQuick = flags.short && flags.only === "";
 const chosen = measurements.filter(
-  ({ figures, needsEditor }) =>
-    figures.some((name) => name.includes(flags.only)) && !(isQuick && needsEditor === true),
+  ({ figures, needsBrowser }) =>
+    figures.some((name) => name.includes(flags.only)) && !(isQuick && needsBrowser === true),
 );
 if (chosen.length === 0) {
   const names = measurements.flatMap(({ figures }) => figures);
@@ -101,7 +103,7 @@ requireCommands({
   pg_ctlcluster: "postgresql",
   openssl: "openssl",
   "redis-server": "redis-server",
-  ...(chosen.some(({ needsEditor }) => needsEditor) ? { chromium: "chromium" } : {}),
+  ...(chosen.some(({ needsBrowser }) => needsBrowser) ? { chromium: "chromium" } : {}),
 });
 
 const machine = describeMachine(await redisVersion());

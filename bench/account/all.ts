@@ -4,7 +4,7 @@ import { Cluster } from "../../test/account/postgres.ts";
 import { type BenchOptions, compare, type Figure, interleave, type Measurement } from "../figure.ts";
 import { start, stop } from "../processes.ts";
 import { memoryOf, Service, WIDTH } from "./service.ts";
-import { bareStatements, type FilledStore, filledStore } from "./store.ts";
+import { type Bare, bareStatements, type FilledStore, filledStore } from "./store.ts";
 
 const NAMES = {
   directory: { sqlite: "account directory of 50, SQLite", postgres: "account directory of 50, PostgreSQL" },
@@ -74,49 +74,56 @@ function storeOf(kind: Kind, devices: number): Promise<FilledStore> {
   return store;
 }
 
-async function directory(kind: Kind, { requests, rounds }: Shape): Promise<Figure> {
+/** A figure of `requests` to the service and of as many bare statements on the same store. */
+interface Row {
+  name: string;
+  ours: (service: Service, requests: number) => Promise<number>;
+  theirs: (bare: Bare, requests: number) => Promise<number>;
+  against: string;
+  goal: number;
+  floor: number;
+}
+
+async function besideBare(
+  kind: Kind,
+  { requests, rounds }: Shape,
+  { ours, theirs, ...row }: Row,
+): Promise<Figure> {
   const store = await storeOf(kind, SMALL);
   await forgetCounts(store);
   const bare = await bareStatements(store, WIDTH);
   const rates = await withService(store, (service) =>
-    interleave(rounds, {
-      ours: () => service.directories(requests),
-      theirs: () => bare.directories(requests),
-    }),
+    interleave(rounds, { ours: () => ours(service, requests), theirs: () => theirs(bare, requests) }),
   );
   await bare.close();
   return compare({
-    name: NAMES.directory[kind],
+    ...row,
     unit: "requests/s",
     value: rates.ours,
-    against: "the bare statement on the same store",
     against_value: rates.theirs,
-    goal: 0.35,
-    floor: 0.18,
     better: "higher",
   });
 }
 
-async function registration(kind: Kind, { requests, rounds }: Shape): Promise<Figure> {
-  const store = await storeOf(kind, SMALL);
-  await forgetCounts(store);
-  const bare = await bareStatements(store, WIDTH);
-  const rates = await withService(store, (service) =>
-    interleave(rounds, {
-      ours: () => service.registrations(requests),
-      theirs: () => bare.upserts(requests),
-    }),
-  );
-  await bare.close();
-  return compare({
+function directory(kind: Kind, shape: Shape): Promise<Figure> {
+  return besideBare(kind, shape, {
+    name: NAMES.directory[kind],
+    ours: (service, requests) => service.directories(requests),
+    theirs: (bare, requests) => bare.directories(requests),
+    against: "the bare statement on the same store",
+    goal: 0.35,
+    floor: 0.18,
+  });
+}
+
+function registration(kind: Kind, shape: Shape): Promise<Figure> {
+  return besideBare(kind, shape, {
     name: NAMES.registration[kind],
-    unit: "requests/s",
-    value: rates.ours,
+    ours: (service, requests) => service.registrations(requests),
+    theirs: (bare, requests) => bare.upserts(requests),
     against: "the bare upsert on the same store",
-    against_value: rates.theirs,
     goal: 0.3,
     floor: 0.15,
-    better: "higher",
   });
 }
 

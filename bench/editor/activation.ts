@@ -83,7 +83,7 @@ async function startUps(browser: Browser, rounds: number) {
 
 export const activation: Measurement = {
   figures: [TIME, RATIO],
-  needsEditor: true,
+  needsBrowser: true,
   async run({ short }) {
     pack();
     const browser = await launchBrowser();

@@ -3,12 +3,9 @@ import { once } from "node:events";
 import type { Page } from "playwright-core";
 import { WebSocket } from "ws";
 import type { DaemonClient } from "../../client/client.ts";
-import { launchBrowser } from "../../test/browser/setting.ts";
-import { Editor } from "../../test/editor/editor.ts";
-import { DaemonProcess } from "../../test/support/daemon-process.ts";
 import { until } from "../../test/support/until.ts";
 import { absolute, type Measurement } from "../figure.ts";
-import { pack } from "./packages.ts";
+import { addLead, inPlace } from "./place.ts";
 
 const HOST = "editor: extension host after 100,000 events, against before";
 const PAGE = "editor: page with a Workbench after 100,000 events, against before";
@@ -97,22 +94,11 @@ async function send(owner: DaemonClient, groupId: string, count: number): Promis
 
 export const memory: Measurement = {
   figures: [HOST, PAGE],
-  needsEditor: true,
-  async run({ short }) {
-    pack();
-    const browser = await launchBrowser();
-    const editor = await Editor.open(browser, { universal: true });
-    const daemon = await DaemonProcess.started({ home: editor.home });
-    let heap: Heap | null = null;
-    try {
-      const owner = daemon.client();
+  needsBrowser: true,
+  run: ({ short }) =>
+    inPlace(async ({ editor, owner }) => {
       const { group_id: groupId } = await owner.result("group_create", { title: "shop" });
-      await owner.result("actor_add", {
-        group_id: groupId,
-        actor_id: "lead",
-        runtime: "claude",
-        runner: "external",
-      });
+      await addLead(owner, groupId);
       const window = await editor.window(editor.workspace("shop"));
       await window.openSideBar();
       await window.command("svc: Open the Workbench");
@@ -124,19 +110,15 @@ export const memory: Measurement = {
       // What one screen of messages takes isn't what events leave.
       await send(owner, groupId, 500);
       await shown("The first ones are there.");
-      heap = await Heap.of(editor.extensionHost());
-      const before = { host: await heap.used(), page: await pageHeap(window.page) };
+      const heap = await Heap.of(editor.extensionHost());
+      const used = async () => ({ host: await heap.used(), page: await pageHeap(window.page) });
+      const before = await used();
       await send(owner, groupId, short ? EVENTS / 50 : EVENTS);
       await shown("All are there.");
-      const after = { host: await heap.used(), page: await pageHeap(window.page) };
+      const after = await used();
+      heap.close();
       const figure = (name: string, grown: number, goal: number, floor: number) =>
         absolute({ name, unit: "MB", value: grown / MB, against: "MB", goal, floor, better: "lower" });
       return [figure(HOST, after.host - before.host, 5, 20), figure(PAGE, after.page - before.page, 20, 100)];
-    } finally {
-      heap?.close();
-      await editor.close();
-      await browser.close();
-      await daemon.dispose();
-    }
-  },
+    }),
 };

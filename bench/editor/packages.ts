@@ -43,7 +43,7 @@ export function pack(): void {
 
 export const packages: Measurement = {
   figures: SIZES.map(({ name }) => name),
-  needsEditor: true,
+  needsBrowser: true,
   async run() {
     pack();
     return SIZES.map(({ name, files, unit, bytes, goal, floor }) =>

@@ -1,10 +1,7 @@
 /** From the daemon's answer to `send` until the message is in an open Workbench tab. */
 import type { Frame } from "playwright-core";
-import { launchBrowser } from "../../test/browser/setting.ts";
-import { Editor } from "../../test/editor/editor.ts";
-import { DaemonProcess } from "../../test/support/daemon-process.ts";
 import { absolute, type Measurement } from "../figure.ts";
-import { pack } from "./packages.ts";
+import { addLead, inPlace } from "./place.ts";
 
 const MIDDLE = "editor: message accepted to shown in a tab, p50";
 const SLOW = "editor: message accepted to shown in a tab, p95";
@@ -40,22 +37,11 @@ async function times(workbench: Frame, say: (text: string) => Promise<unknown>, 
 
 export const shown: Measurement = {
   figures: [MIDDLE, SLOW],
-  needsEditor: true,
-  async run({ short }) {
-    pack();
-    const browser = await launchBrowser();
-    const editor = await Editor.open(browser, { universal: true });
-    const daemon = await DaemonProcess.started({ home: editor.home });
-    try {
-      const owner = daemon.client();
+  needsBrowser: true,
+  run: ({ short }) =>
+    inPlace(async ({ editor, daemon, owner }) => {
       const { group_id: groupId } = await owner.result("attach", { path: editor.workspace("shop") });
-      const { token_file: tokenFile } = await owner.result("actor_add", {
-        group_id: groupId,
-        actor_id: "lead",
-        runtime: "claude",
-        runner: "external",
-      });
-      const lead = daemon.actorClient(tokenFile);
+      const lead = daemon.actorClient(await addLead(owner, groupId));
       const window = await editor.window(editor.workspace("shop"));
       await window.openSideBar();
       await window.row("Groups", "lead").waitFor();
@@ -67,10 +53,5 @@ export const shown: Measurement = {
       const figure = (name: string, value: number, goal: number, floor: number) =>
         absolute({ name, unit: "ms", value, against: "ms", goal, floor, better: "lower" });
       return [figure(MIDDLE, at(0.5), 30, 80), figure(SLOW, at(0.95), 80, 200)];
-    } finally {
-      await editor.close();
-      await browser.close();
-      await daemon.dispose();
-    }
-  },
+    }),
 };

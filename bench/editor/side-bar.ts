@@ -107,7 +107,7 @@ async function rounds(browser: Browser, count: number) {
 
 export const sideBar: Measurement = {
   figures: [RUNNING, STARTING],
-  needsEditor: true,
+  needsBrowser: true,
   async run({ short }) {
     pack();
     const browser = await launchBrowser();

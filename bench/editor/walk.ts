@@ -13,7 +13,7 @@ const WALK = "editor: from the VSIX to the first agent that works";
 
 export const walk: Measurement = {
   figures: [WALK],
-  needsEditor: true,
+  needsBrowser: true,
   async run() {
     pack();
     const place = mkdtempSync(join(tmpdir(), "svc-walk-"));

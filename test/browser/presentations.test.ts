@@ -104,6 +104,21 @@ describe("Workbench: presentations", () => {
     }
   });
 
+  it("show a page that has light and dark colours on the background of those that it takes", async () => {
+    await publish(2, "html", "Report", '<meta name="color-scheme" content="light dark"><h1>Report</h1>');
+    for (const theme of ["dark", "light"] as const) {
+      const page = await at("&presentation=2", { theme });
+      const heading = page.frameLocator("svc-presentations iframe").locator("h1");
+      const text = await heading.evaluate((element) => getComputedStyle(element).color);
+      const behind = await page
+        .locator("svc-presentations iframe")
+        .evaluate((element) => getComputedStyle(element).backgroundColor);
+      assert.notEqual(text, behind, theme);
+      assert.equal(text, theme === "dark" ? "rgb(255, 255, 255)" : "rgb(0, 0, 0)");
+      await page.context().close();
+    }
+  });
+
   it("let a hostile page reach nothing", async () => {
     const { port } = outside.address() as AddressInfo;
     const away = `http://127.0.0.1:${port}`;

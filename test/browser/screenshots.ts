@@ -23,6 +23,7 @@ const dist = process.env["WITHSTAND_DIST"] ?? join(import.meta.dirname, "../../d
 process.env["WITHSTAND_DIST"] = join(program, "dist");
 ensureBuilt();
 const { connectionPictures } = await import("./connection-pictures.ts");
+const { instancePictures } = await import("./instance-pictures.ts");
 const { launchBrowser, openGroup, Setting: Place } = await import("./setting.ts");
 
 const IMAGES = join(import.meta.dirname, "../../docs/images");
@@ -180,7 +181,8 @@ try {
   } finally {
     await setting.close();
   }
-  if (isWanted("connections")) await connectionPictures(browser, (name, page) => save(name, page));
+  if (isWanted("connections")) await connectionPictures(browser, save);
+  if (isWanted("instances")) await instancePictures(browser, save);
 } finally {
   await browser.close();
   rmSync(person, { recursive: true, force: true });

@@ -5,7 +5,7 @@
  * an instance. --headed shows the window and leaves time to follow. Done in under a minute.
  */
 import { parseArgs } from "node:util";
-import type { FrameLocator, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { ask, linked, rename } from "../../demo/account.ts";
 import type { Agent } from "../../demo/agent.ts";
 import { freePort } from "../../demo/free-port.ts";
@@ -15,10 +15,10 @@ import { type DemoSession, type Home, inSession } from "../../demo/session.ts";
 import { type Stage, stageOf } from "../../demo/sides.ts";
 import { TestAuthority } from "../support/certificates.ts";
 import { SVC } from "../support/daemon-process.ts";
+import { InstancesWindow, underName } from "./instances-window.ts";
 import { launchBrowser } from "./setting.ts";
 
 const MEMBER = "Ann";
-const PATIENCE_MS = 60_000;
 const QUESTION = "Does the rig still show the **third run** taking twice as long?";
 const ANSWER = "No. The fan was off in run 3. With it on, all three agree within 1 %.";
 
@@ -51,86 +51,7 @@ async function machine(
 
 /** A one-time link that signs in under the instance's own name. */
 async function linkTo({ home, origin }: Machine): Promise<string> {
-  const link = await home.link();
-  return origin + link.slice(link.indexOf("/#"));
-}
-
-/** The window: what a person does in it, and what it must show then. */
-class Window {
-  readonly #page: Page;
-
-  constructor(page: Page) {
-    this.#page = page;
-    page.setDefaultTimeout(PATIENCE_MS);
-  }
-
-  get #inside(): FrameLocator {
-    return this.#page.frameLocator("svc-remote iframe");
-  }
-
-  #row(name: string) {
-    return this.#page.locator("svc-instances .instance-row", { hasText: name });
-  }
-
-  #groups() {
-    return this.#page.locator("svc-instances .remote-group-row");
-  }
-
-  async open(office: Machine, others: readonly Machine[]): Promise<void> {
-    await this.#page.goto(await linkTo(office));
-    for (const { name } of others) await this.#row(name).waitFor();
-  }
-
-  /** Chooses an instance, which asks for a sign-in of its own inside the page. */
-  async signIn(one: Machine, title: string): Promise<void> {
-    await this.#row(one.name).click();
-    await this.#inside.locator("vscode-text-field input").fill(await linkTo(one));
-    await this.#inside.locator("vscode-button", { hasText: "Sign in" }).click();
-    await this.#groups().filter({ hasText: title }).waitFor();
-    await this.#inside.locator(".group-title", { hasText: title }).waitFor();
-  }
-
-  /** Chooses an instance where the person is signed in already. */
-  async show(one: Machine, title: string): Promise<void> {
-    await this.#row(one.name).click();
-    await this.#inside.locator(".group-title", { hasText: title }).waitFor();
-  }
-
-  async showSaved(one: Machine): Promise<void> {
-    await this.#page.getByRole("button", { name: `Show the saved Groups of ${one.name}` }).click();
-  }
-
-  /** The titles of all Groups in the list, this instance's own first. */
-  async titles(): Promise<string[]> {
-    const labels = ".group-row .row-label, .remote-group-row .row-label";
-    return this.#page.locator(labels).allInnerTexts();
-  }
-
-  /** Chooses one of this instance's own Groups. */
-  async showOwn(title: string): Promise<void> {
-    await this.#page.locator(".group-row", { hasText: title }).click();
-    await this.#page.locator("svc-remote").waitFor({ state: "detached" });
-    await this.#page.locator(".group-title", { hasText: title }).waitFor();
-  }
-
-  /** Writes into the Group that is shown. */
-  async write(where: "here" | "inside", text: string): Promise<void> {
-    const composer = (where === "here" ? this.#page : this.#inside).locator("svc-composer textarea");
-    await composer.fill(text);
-    await composer.press("Control+Enter");
-    await this.read(where, text.replaceAll("*", ""));
-  }
-
-  async read(where: "here" | "inside", text: string): Promise<void> {
-    await (where === "here" ? this.#page : this.#inside).locator("svc-message", { hasText: text }).waitFor();
-  }
-
-  /** What it says in place of an instance that can't be shown. */
-  async refusal(one: Machine): Promise<string> {
-    await this.#page.getByRole("button", { name: `Close ${one.name}` }).click();
-    await this.#row(one.name).click();
-    return this.#page.locator("svc-remote .remote-failed h2").innerText();
-  }
+  return underName(await home.link(), origin);
 }
 
 async function play(machines: readonly Machine[], service: Service, page: Page, stage: Stage) {
@@ -144,15 +65,15 @@ async function play(machines: readonly Machine[], service: Service, page: Page, 
   for (const one of machines.toReversed()) await rename(one, one.name);
   stage.say(`${MEMBER} has linked three instances: ${machines.map(({ origin }) => origin).join(", ")}.`);
 
-  const window = new Window(page);
-  await window.open(office, [lab, studio]);
+  const window = new InstancesWindow(page);
+  await window.open(await linkTo(office), [lab.name, studio.name]);
   stage.say("She opens the Workbench of the office. It lists the lab and the studio below its own Groups.");
   await stage.pause();
-  await window.signIn(studio, "Website");
+  await window.signIn(studio.name, await linkTo(studio), "Website");
   stage.say("She chooses the studio and signs in there, inside the page.");
   await stage.pause();
-  await window.signIn(lab, "Measurements");
-  await window.showSaved(studio);
+  await window.signIn(lab.name, await linkTo(lab), "Measurements");
+  await window.showSaved(studio.name);
   stage.say(`The same at the lab. One list has the Groups of all: ${(await window.titles()).join(", ")}.`);
   await stage.pause();
 
@@ -165,11 +86,11 @@ async function play(machines: readonly Machine[], service: Service, page: Page, 
   await stage.pause();
 
   await lab.home.close();
-  stage.say(`The lab's daemon is ended. The page says: ${await window.refusal(lab)}.`);
+  stage.say(`The lab's daemon is ended. The page says: ${await window.refusal(lab.name)}.`);
   await stage.pause();
   await window.showOwn("Release 2.4");
   await window.write("here", "The lab is away. We go on without it.");
-  await window.show(studio, "Website");
+  await window.show(studio.name, "Website");
   await window.write("inside", "Please publish the new page.");
   stage.say("Nothing else is lost: she writes in the office's own Group, and in the studio's.");
   await stage.pause();

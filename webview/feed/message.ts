@@ -249,14 +249,14 @@ export class MessageElement extends View {
       const named = typeof title === "string" && title.trim() !== "" ? quotedName(title) : `Slot ${slot}`;
       const versionId = typeof eventId === "string" ? eventId : null;
       return html`<p class="mentions">
-        <button
+        ${icon("eye")}<button
           type="button"
           class="link"
           tabindex="-1"
           title="Show it beside the conversation"
           @click=${() => this.tell("go-to", { groupId: this.event.group_id, slot, versionId })}
         >
-          ${icon("eye")}<bdi>${named}</bdi>
+          <bdi>${named}</bdi>
         </button>
       </p>`;
     });
