@@ -1,10 +1,11 @@
 /** The Actors of a Group. */
 import { programsOnPath, svcCommand } from "../../client/programs.ts";
-import { type AgentClient, agentClient, agentSteps, INSTALL_COMMANDS } from "../../shared/agent-clients.ts";
+import { type AgentClient, agentClient, agentSteps } from "../../shared/agent-clients.ts";
 import type { Actor } from "../../shared/model.ts";
 import { NOT_CONNECTED } from "../../shared/names.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import type { InputOf, ResultOf } from "../../shared/operations/registry.ts";
+import { type MissingWords, missingWords } from "../../shared/start-words.ts";
 import { agreed } from "../consent.ts";
 import type { CommandContext } from "../context.ts";
 import { readInput } from "../input.ts";
@@ -80,15 +81,17 @@ export async function add(context: CommandContext): Promise<number> {
     prompts: context.has("prompts"),
   };
   const added = await context.client.call("actor_add", input);
-  const missing = added.ok ? await missingProgram(context, added.result.actor) : null;
+  const missing = added.ok ? await missingOf(context, input.group_id, added.result.actor) : [];
+  const program = missing.find(({ kind }) => kind === "program");
   return context.show(added, ({ actor, token_file: tokenFile }) => {
-    if (missing !== null) {
+    if (program !== undefined) {
       context.out.line(`Added ${actor.id} (${actor.role}).`);
-      context.out.note(missing);
+      context.out.note(programNote(program, actor.id));
       return;
     }
     if (actor.runner === "pty") {
       context.out.line(`Added ${actor.id} (${actor.role}). Start it with: svc actor start ${actor.id}`);
+      for (const one of missing) context.out.note(missingNote(one));
       return;
     }
     context.out.line(`Added ${actor.id} (${actor.role}). Its launch token is in ${tokenFile}.`);
@@ -96,20 +99,25 @@ export async function add(context: CommandContext): Promise<number> {
   });
 }
 
-/**
- * What to say if the runtime's program isn't on this machine. Null if it is, or if the Actor has
- * its own command.
- */
-async function missingProgram(
+/** What an Actor's agent still needs before it can work. Nothing if the Actor has its own command. */
+async function missingOf(
   { client }: CommandContext,
+  groupId: string,
   { id, runner, runtime, command }: Pick<Actor, "id" | "runner" | "runtime" | "command">,
-): Promise<string | null> {
-  if (runner !== "pty" || command.length > 0) return null;
-  const listed = await client.call("runtime_list", {});
+): Promise<MissingWords[]> {
+  if (runner !== "pty" || command.length > 0) return [];
+  const listed = await client.call("runtime_list", { group_id: groupId, actor_id: id });
   const known = listed.ok ? listed.result.runtimes.find((one) => one.runtime === runtime) : undefined;
-  if (known === undefined || known.installed || known.command === null) return null;
-  const install = INSTALL_COMMANDS[known.runtime];
-  return `svc: ${known.title} isn't installed: the daemon's PATH has no program '${known.command}'. ${install === undefined ? "Install it" : `Install it with '${install}'`}, or give ${id} another command: svc actor update ${id} -- COMMAND`;
+  return known === undefined ? [] : missingWords(known);
+}
+
+function missingNote({ what, command, remedy }: MissingWords): string {
+  return `svc: ${what} ${remedy}${command === undefined ? "" : ` Its login: '${command}'.`}`;
+}
+
+function programNote({ what, command }: MissingWords, id: string): string {
+  const install = command === undefined ? "Install it" : `Install it with '${command}'`;
+  return `svc: ${what} ${install}, or give ${id} another command: svc actor update ${id} -- COMMAND`;
 }
 
 export async function list(context: CommandContext): Promise<number> {
@@ -260,7 +268,8 @@ export async function interrupt(context: CommandContext): Promise<number> {
 
 export async function runtimes(context: CommandContext): Promise<number> {
   const works = (isSo: boolean): string => (isSo ? "yes" : "no");
-  return context.print("runtime_list", {}, ({ runtimes: all }) =>
+  const input = context.text("group") === undefined ? {} : { group_id: await context.group() };
+  return context.print("runtime_list", input, ({ runtimes: all }) => {
     context.out.table(
       ["RUNTIME", "NAME", "VERSION", "COMMAND", "TOOLS", "ACTIVITY", "PROOF"],
       all.map(({ runtime, title, version, installed, path, command, tools, activity, proof }) => [
@@ -272,8 +281,10 @@ export async function runtimes(context: CommandContext): Promise<number> {
         works(activity),
         works(proof),
       ]),
-    ),
-  );
+    );
+    const installed = all.filter((one) => one.installed);
+    for (const one of installed.flatMap(missingWords)) context.out.note(missingNote(one));
+  });
 }
 
 export async function remove(context: CommandContext): Promise<number> {

@@ -177,6 +177,7 @@ export const actorCommands: readonly Command[] = [
   {
     words: "runtime list",
     operations: ["runtime_list"],
+    options: [{ ...GROUP, text: "Also say which of them don't trust the folder of this Group yet" }],
     run: async (context) => (await actors()).runtimes(context),
   },
   {

@@ -79,6 +79,7 @@ export async function runDaemon(options: DaemonOptions): Promise<RunningDaemon> 
         program: commandLine(),
         node: process.execPath,
         environment: process.env,
+        hasKeychain: process.platform !== "linux",
         hookClient: once(() => findHookClient(process.env["PATH"] ?? "")),
         machineStartedAt: machineStart(),
         ...(options.checkOutputs === undefined ? {} : { checkOutputs: options.checkOutputs }),

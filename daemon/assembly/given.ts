@@ -45,6 +45,8 @@ export interface Given {
   /** Absolute path of Node. */
   node: string;
   environment: Readonly<Record<string, string | undefined>>;
+  /** The system keeps logins elsewhere than in files. */
+  hasKeychain: boolean;
   /** What brings hook events here sooner than Node would, null without any. */
   hookClient(): HookClient | null;
   /** Wall time in milliseconds. */

@@ -1,18 +1,29 @@
 /** What is installed on this machine, and what works with it (`svc runtime list`). */
 
 import type { Processes } from "../../platform/processes.ts";
-import type { ResultOf } from "../../shared/operations/registry.ts";
+import type { RuntimeDescription } from "../../shared/operations/actors.ts";
 import { CATALOGUE, type RuntimeEntry } from "./catalogue.ts";
+import { missingFor, type Surroundings } from "./missing.ts";
 import { versionOf } from "./program-version.ts";
 
-type Listed = ResultOf<"runtime_list">["runtimes"][number];
-
-/** Looks each program up in `path`. A version that doesn't come in time is null. */
-export async function listRuntimes(processes: Processes, path: string): Promise<Listed[]> {
-  return Promise.all(CATALOGUE.map((entry) => describe(processes, path, entry)));
+/**
+ * Looks each program up in the environment's PATH. A version that doesn't come in time is null.
+ * Without `around`, nobody is told about logins and trust.
+ */
+export async function listRuntimes(
+  processes: Processes,
+  path: string,
+  around: Surroundings | null,
+): Promise<RuntimeDescription[]> {
+  return Promise.all(CATALOGUE.map((entry) => describe(processes, path, entry, around)));
 }
 
-async function describe(processes: Processes, path: string, entry: RuntimeEntry): Promise<Listed> {
+async function describe(
+  processes: Processes,
+  path: string,
+  entry: RuntimeEntry,
+  around: Surroundings | null,
+): Promise<RuntimeDescription> {
   const found = entry.programs
     .map((program) => processes.locate(program, path, "/"))
     .find((file) => file !== null);
@@ -26,5 +37,9 @@ async function describe(processes: Processes, path: string, entry: RuntimeEntry)
     tools: entry.mcp !== "none",
     activity: entry.hooks !== "none",
     proof: entry.evidence !== "none",
+    missing: [
+      ...(found === undefined && entry.programs.length > 0 ? ["program" as const] : []),
+      ...(around === null ? [] : missingFor(entry.runtime, around)),
+    ],
   };
 }

@@ -109,9 +109,20 @@ export class Runtimes implements ActorRunner {
   }
 
   handlers(): HandlersFor<typeof runtimeOperations> {
-    const { processes, environment } = this.#deps;
     return {
-      runtime_list: async () => ({ runtimes: await listRuntimes(processes, environment["PATH"] ?? "") }),
+      runtime_list: async ({ group_id: groupId, actor_id: actorId }, { caller }) => {
+        const group = groupId === undefined ? null : this.#deps.registry.get(groupId);
+        const actor = actorId === undefined ? null : (group?.actor(actorId) ?? null);
+        const around = this.#launcher.surroundings(group, actor);
+        const path = around.environment["PATH"] ?? "";
+        // What the machine's owner is logged in to isn't for those who work in some Groups.
+        const runtimes = await listRuntimes(
+          this.#deps.processes,
+          path,
+          caller.kind === "user" ? around : null,
+        );
+        return { runtimes };
+      },
       tools_listed: (_input, { caller }) => {
         if (caller.kind !== "actor") throw new Refusal("permission_denied");
         const run = this.#launches.find(caller.group_id, caller.actor_id)?.run ?? null;

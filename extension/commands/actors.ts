@@ -1,13 +1,12 @@
 /** Adding, running and talking to Actors. */
 import * as vscode from "vscode";
 import { actorName, hasTerminal } from "../../shared/actor-words.ts";
-import type { ResultOf } from "../../shared/operations/registry.ts";
+import type { RuntimeDescription } from "../../shared/operations/actors.ts";
+import { missingWords } from "../../shared/start-words.ts";
 import type { Parts } from "../parts.ts";
 import { plain } from "../plain.ts";
 import { openActorTerminal } from "../terminals/actor-terminal.ts";
 import { chooseActor, chooseGroup, type Handlers, needDaemon, needTrust, Over, rowOf } from "./handling.ts";
-
-type RuntimeDescription = ResultOf<"runtime_list">["runtimes"][number];
 
 interface RuntimeChoice extends vscode.QuickPickItem {
   runtime: RuntimeDescription["runtime"];
@@ -19,12 +18,17 @@ export const ACTOR_ID = /^[A-Za-z0-9][A-Za-z0-9_-]{0,31}$/;
 /** The agents found on this machine first, then those that aren't installed. */
 function runtimeChoices(runtimes: readonly RuntimeDescription[]): RuntimeChoice[] {
   const known = runtimes.filter(({ runtime }) => runtime !== "custom");
-  const choice = ({ runtime, title, version, installed, command }: RuntimeDescription): RuntimeChoice => ({
-    label: title,
-    description: installed ? (version ?? "") : `not installed: ${command ?? runtime} isn't on PATH`,
-    runtime,
-    runner: "pty",
-  });
+  const choice = (known: RuntimeDescription): RuntimeChoice => {
+    const { runtime, title, version, installed, command } = known;
+    const notes = installed ? missingWords(known).map(({ what, remedy }) => `${what} ${remedy}`) : [];
+    return {
+      label: title,
+      description: installed ? (version ?? "") : `not installed: ${command ?? runtime} isn't on PATH`,
+      ...(notes.length === 0 ? {} : { detail: notes.join(" ") }),
+      runtime,
+      runner: "pty",
+    };
+  };
   return [
     ...known.filter(({ installed }) => installed).map(choice),
     {
@@ -62,7 +66,9 @@ async function addActor(parts: Parts, given: unknown): Promise<void> {
   const { link, instance } = parts;
   const { client } = link;
   const { groupId } = await chooseGroup(parts, given);
-  const listed = client.result("runtime_list", {}).then(({ runtimes }) => runtimeChoices(runtimes));
+  const listed = client
+    .result("runtime_list", { group_id: groupId })
+    .then(({ runtimes }) => runtimeChoices(runtimes));
   const choice = await vscode.window.showQuickPick(listed, {
     title: "Add an Actor",
     placeHolder: "Which agent?",

@@ -73,7 +73,10 @@ const RuntimeDescription = z.strictObject({
   activity: z.boolean(),
   /** It proves that it took a prompt. */
   proof: z.boolean(),
+  /** What it needs before it can work, as far as that is known without running it. */
+  missing: z.array(z.enum(["program", "login", "trust"])),
 });
+export type RuntimeDescription = z.infer<typeof RuntimeDescription>;
 
 export const actorOperations = [
   operation({
@@ -250,8 +253,8 @@ export const runtimeOperations = [
     name: "runtime_list",
     title: "List runtimes",
     summary:
-      "Lists the agents that svc knows, which are installed on this machine, and what works with each.",
-    input: z.strictObject({}),
+      "Lists the agents that svc knows, which are installed on this machine, what works with each, and what is missing before it can start: its program, its login, or its trust in the folder of the Group or Actor that you name.",
+    input: z.strictObject({ group_id: GroupId.optional(), actor_id: ActorId.optional() }),
     output: z.strictObject({ runtimes: z.array(RuntimeDescription) }),
     callers: ["user", "member"],
     lock: "none",

@@ -4,12 +4,14 @@
  */
 
 import assert from "node:assert/strict";
-import { mkdirSync } from "node:fs";
-import { join } from "node:path";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { basename, join } from "node:path";
 import type { Page } from "playwright-core";
 import { ENVIRONMENT } from "../../shared/names.ts";
 import { Peer } from "../mcp/peer.ts";
 import { until } from "../support/until.ts";
+import { violations } from "./axe.ts";
 import { openGroup, type Setting, useSetting } from "./setting.ts";
 
 describe("Workbench: Groups, Actors and the window", () => {
@@ -64,6 +66,51 @@ describe("Workbench: Groups, Actors and the window", () => {
     await create("fam\u200dily");
     await page.locator("dialog[open] .failure", { hasText: "invisible" }).waitFor();
     await page.keyboard.press("Escape");
+  });
+
+  it("says before starting that an agent isn't logged in and doesn't trust the folder, until it does", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "svc-installed-"));
+    try {
+      writeFileSync(join(folder, "claude"), "#!/bin/sh\necho 2.1.330\n", { mode: 0o755 });
+      const { group_id: groupId } = await setting.owner.result("attach", { path: folder });
+      await setting.owner.result("actor_add", {
+        group_id: groupId,
+        actor_id: "coder",
+        runtime: "claude",
+        runner: "pty",
+        env: { PATH: folder, HOME: folder, ANTHROPIC_API_KEY: "", CLAUDE_CONFIG_DIR: folder },
+      });
+      const { page } = await setting.window();
+      await openGroup(page, basename(folder));
+      const edit = async () => {
+        await page.locator(".actor-row").first().hover();
+        await choose(page, ".actor-row", "Edit");
+        await page
+          .locator("dialog[open] option", { hasText: "Claude Code 2.1.330" })
+          .waitFor({ state: "attached" });
+      };
+      await edit();
+      const missing = page.locator("dialog[open] .missing");
+      await missing.filter({ hasText: "Claude Code isn’t logged in" }).waitFor();
+      await missing
+        .filter({ hasText: "doesn’t trust the Group’s folder yet. It asks in its terminal" })
+        .waitFor();
+      await page.locator("dialog[open] vscode-button", { hasText: "Save and start" }).waitFor();
+      assert.deepEqual(await violations(page), []);
+      await page.keyboard.press("Escape");
+      await closed(page);
+      const known = {
+        oauthAccount: {},
+        projects: { [realpathSync(folder)]: { hasTrustDialogAccepted: true } },
+      };
+      writeFileSync(join(folder, ".claude.json"), JSON.stringify(known));
+      await edit();
+      assert.equal(await missing.count(), 0);
+      await page.context().close();
+      await setting.owner.result("group_delete", { group_id: groupId, confirm: groupId });
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
   });
 
   it("says before starting that a program is missing, and changes the command where it is", async () => {

@@ -21,7 +21,7 @@ describe("the list of runtimes", () => {
     program("codex", 'echo "codex-cli 0.169.0-alpha.2"');
     program("gemini", "exit 3");
     program("cursor-agent", 'echo "version 1.0"', 0o644);
-    const list = await listRuntimes(new RealProcesses(), bin);
+    const list = await listRuntimes(new RealProcesses(), bin, null);
     const rows = list.map((one) => [
       one.runtime,
       one.installed,
@@ -29,14 +29,15 @@ describe("the list of runtimes", () => {
       one.tools,
       one.activity,
       one.proof,
+      ...one.missing,
     ]);
     assert.deepEqual(rows, [
       ["claude", true, "2.1.329", true, true, true],
       ["codex", true, "0.169.0-alpha.2", true, true, true],
       ["gemini", true, null, false, false, false],
-      ["opencode", false, null, true, false, false],
-      ["copilot", false, null, false, false, false],
-      ["cursor", false, null, false, false, false],
+      ["opencode", false, null, true, false, false, "program"],
+      ["copilot", false, null, false, false, false, "program"],
+      ["cursor", false, null, false, false, false, "program"],
       ["custom", false, null, false, false, false],
     ]);
     assert.equal(list[0]!.path, join(bin, "claude"));
@@ -46,7 +47,7 @@ describe("the list of runtimes", () => {
 
   it("waits for no program that never answers", async () => {
     program("claude", "exec sleep 1000");
-    const [claude] = await listRuntimes(new RealProcesses(), `${bin}:/usr/bin:/bin`);
+    const [claude] = await listRuntimes(new RealProcesses(), `${bin}:/usr/bin:/bin`, null);
     assert.deepEqual([claude!.installed, claude!.version], [true, null]);
   }).timeout(60_000);
 });

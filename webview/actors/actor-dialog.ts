@@ -4,9 +4,8 @@
  */
 import { html, nothing } from "lit";
 import { actorName, hasConversations } from "../../shared/actor-words.ts";
-import { INSTALL_COMMANDS } from "../../shared/agent-clients.ts";
-import type { ActorWithPresence } from "../../shared/operations/actors.ts";
-import type { ResultOf } from "../../shared/operations/registry.ts";
+import type { ActorWithPresence, RuntimeDescription } from "../../shared/operations/actors.ts";
+import { missingWords } from "../../shared/start-words.ts";
 import { isOnlyNamed, needsMark } from "../../shared/typed-actors.ts";
 import { joinCommand, splitCommand } from "../composer/command-words.ts";
 import { DialogView } from "../controls/dialog.ts";
@@ -20,7 +19,6 @@ import type { PrivateEnvironmentElement } from "./private-environment.ts";
 
 type Runtime = ActorWithPresence["runtime"];
 type Runner = ActorWithPresence["runner"];
-type Found = ResultOf<"runtime_list">["runtimes"][number];
 const RUNTIMES: readonly { value: Runtime; label: string }[] = [
   { value: "claude", label: "Claude Code" },
   { value: "codex", label: "Codex" },
@@ -49,7 +47,7 @@ abstract class ActorDialog extends DialogView {
   declare runner: Runner;
   declare command: string;
   /** What this machine has; null until it is known. */
-  declare found: readonly Found[] | null;
+  declare found: readonly RuntimeDescription[] | null;
   declare conversation: Conversation;
   declare actorTitle: string;
   declare runtime: Runtime;
@@ -80,17 +78,22 @@ abstract class ActorDialog extends DialogView {
 
   async #look(): Promise<void> {
     try {
-      this.found = (await this.host.call("runtime_list", {})).runtimes;
+      this.found = (await this.host.call("runtime_list", this.place)).runtimes;
       this.looked();
     } catch {
       // The list of names is enough. Adding the Actor says what is wrong.
     }
   }
 
+  /** Where the agent would run. */
+  protected get place(): { group_id: string; actor_id?: string } {
+    return { group_id: this.conversation.groupId };
+  }
+
   /** What this machine has is known now. */
   protected looked(): void {}
 
-  protected find(runtime: Runtime): Found | undefined {
+  protected find(runtime: Runtime): RuntimeDescription | undefined {
     return this.found?.find((entry) => entry.runtime === runtime);
   }
 
@@ -108,11 +111,15 @@ abstract class ActorDialog extends DialogView {
     return found.version === null ? "" : ` ${found.version}`;
   }
 
-  /** The runtime's own program would run, but it isn't installed. */
-  protected get missing(): Found | null {
+  /** The runtime whose own program would run; null if another would, or if nothing is known of it. */
+  get #own(): RuntimeDescription | null {
     if (this.runner === "external" || this.runtime === "custom" || this.command.trim() !== "") return null;
-    const found = this.find(this.runtime);
-    return found?.installed === false ? found : null;
+    return this.find(this.runtime) ?? null;
+  }
+
+  /** The runtime's own program would run, but it isn't installed. */
+  protected get missing(): boolean {
+    return this.#own?.installed === false;
   }
 
   /** The program that will run in the terminal is known. */
@@ -135,22 +142,18 @@ abstract class ActorDialog extends DialogView {
         this.command = command;
       },
     })}
-    ${this.#missingNote()}`;
+    ${this.#missingNotes()}`;
   }
 
-  /** Shown before anything is started, with the exact remedy. */
-  #missingNote() {
-    const { missing } = this;
-    if (missing === null) return nothing;
-    const { label } = RUNTIMES.find(({ value }) => value === missing.runtime)!;
-    const install = INSTALL_COMMANDS[missing.runtime];
-    return html`<p class="missing" role="status">
-      ${icon("warning")}<span
-        >${label} isn’t installed: the daemon can’t find the program <code>${missing.command}</code>.
-        ${install === undefined ? "Install it" : html`Install it with <code>${install}</code>`}, or enter the path of its
-        program above.</span
-      >
-    </p>`;
+  /** Shown before anything is started, each with its remedy. */
+  #missingNotes() {
+    return (this.#own === null ? [] : missingWords(this.#own)).map(
+      ({ what, command, remedy }) => html`<p class="missing" role="status">
+        ${icon("warning")}<span
+          >${`${what} ${remedy}`.replaceAll("'", "’")}${command === undefined ? nothing : html` <code>${command}</code>`}</span
+        >
+      </p>`,
+    );
   }
 
   protected fields() {
@@ -283,8 +286,7 @@ class AddActorDialog extends ActorDialog {
   }
 
   protected override footer() {
-    const label =
-      this.runner === "external" ? "Add and connect" : this.missing === null ? "Add and start" : "Add";
+    const label = this.runner === "external" ? "Add and connect" : this.missing ? "Add" : "Add and start";
     return html`${button({ label: "Cancel", onClick: () => this.close() })}
     ${button({ label: this.busy ? "Adding…" : label, primary: true, disabled: this.busy || !this.#ready, onClick: () => this.submit() })}`;
   }
@@ -314,7 +316,7 @@ class AddActorDialog extends ActorDialog {
       this.tell("open-dialog", { name: "connect-actor", actor, tokenFile: tokenFile });
       return;
     }
-    if (this.missing !== null) return;
+    if (this.missing) return;
     if (this.enabled) {
       try {
         await this.host.call("actor_start", { group_id: this.conversation.groupId, actor_id: actor.id });
@@ -343,6 +345,10 @@ class EditActorDialog extends ActorDialog {
     this.runner = this.actor.runner;
     this.command = joinCommand(this.actor.command);
     super.connectedCallback();
+  }
+
+  protected override get place(): { group_id: string; actor_id?: string } {
+    return { ...super.place, actor_id: this.actor.id };
   }
 
   protected override heading(): string {
@@ -380,7 +386,7 @@ class EditActorDialog extends ActorDialog {
   }
 
   get #startable(): boolean {
-    return this.runner === "pty" && !this.#runs && this.missing === null;
+    return this.runner === "pty" && !this.#runs && !this.missing;
   }
 
   protected override submit(): void {

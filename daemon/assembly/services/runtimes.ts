@@ -11,7 +11,10 @@ import type { ServiceFor } from "../service.ts";
 import type { Groups } from "./groups.ts";
 
 type Platform = "files" | "clock" | "random" | "log" | "projects" | "processes";
-type Parts = Pick<Given, Platform | "home" | "program" | "node" | "environment" | "hookClient"> & {
+type Parts = Pick<
+  Given,
+  Platform | "home" | "program" | "node" | "environment" | "hasKeychain" | "hookClient"
+> & {
   groups: Groups;
   launches: LiveLaunches;
   activity: LaunchReports;

@@ -19,6 +19,7 @@ import { ENVIRONMENT } from "../../../shared/names.ts";
 import type { OpenGroup } from "../../groups/group.ts";
 import { entryOf, type RuntimeEntry } from "../catalogue.ts";
 import type { AnswerWith } from "../input/envelope.ts";
+import type { Surroundings } from "../missing.ts";
 import { ProgramVersions } from "../program-version.ts";
 import { type Choice, resumeArguments } from "./conversation.ts";
 import { composeEnvironment } from "./environment.ts";
@@ -43,6 +44,8 @@ export interface LauncherDependencies {
   node: string;
   /** The daemon's own environment. */
   environment: Readonly<Record<string, string | undefined>>;
+  /** The system keeps logins elsewhere than in files. */
+  hasKeychain: boolean;
   /** What sends hook events here faster than Node; null if there is none. */
   hookClient(): HookClient | null;
 }
@@ -78,8 +81,7 @@ export class Launcher {
         details: { field: "command" },
       });
     }
-    const path =
-      { ...this.#deps.environment, ...actor.env, ...group.environments.values(actor) }["PATH"] ?? "";
+    const path = this.#environment(group, actor)["PATH"] ?? "";
     const file = this.#deps.processes.locate(program, path, directory);
     if (file === null) {
       throw new Refusal("runtime_not_installed", {
@@ -173,12 +175,29 @@ export class Launcher {
     };
   }
 
+  /** What an Actor, or a new one of the Group, would find; without one, what any agent would. */
+  surroundings(group: OpenGroup | null, actor: StoredActor | null): Surroundings {
+    const { files, projects, environment, hasKeychain } = this.#deps;
+    return {
+      files,
+      projects,
+      environment: group === null || actor === null ? environment : this.#environment(group, actor),
+      directory: group === null ? null : (scopeOf(group, actor)?.path ?? null),
+      hasKeychain,
+    };
+  }
+
+  #environment(group: OpenGroup, actor: StoredActor): Readonly<Record<string, string | undefined>> {
+    return { ...this.#deps.environment, ...actor.env, ...group.environments.values(actor) };
+  }
+
   /** The Actor's scope, else the Group's; never the daemon's own directory. */
   #directory(group: OpenGroup, actor: StoredActor): string {
-    const { scopes, active_scope_key: activeScopeKey } = group.record;
-    const key = actor.scope_key ?? activeScopeKey;
-    const scope = scopes.find(({ scope_key: scopeKey }) => scopeKey === key);
-    if (scope === undefined) throw new Refusal("scope_not_attached", { details: { scope_key: key } });
+    const scope = scopeOf(group, actor);
+    if (scope === undefined) {
+      const key = actor.scope_key ?? group.record.active_scope_key;
+      throw new Refusal("scope_not_attached", { details: { scope_key: key } });
+    }
     const { projects } = this.#deps;
     // If a link has replaced the directory since it was attached, it is no longer that scope.
     if (projects.canonical(scope.path) !== scope.path || !projects.isDirectory(scope.path)) {
@@ -186,4 +205,10 @@ export class Launcher {
     }
     return scope.path;
   }
+}
+
+/** Where an Actor works: its own scope, else the Group's. */
+function scopeOf({ record }: OpenGroup, actor: Pick<StoredActor, "scope_key"> | null) {
+  const key = actor?.scope_key ?? record.active_scope_key;
+  return record.scopes.find(({ scope_key: scopeKey }) => scopeKey === key);
 }
