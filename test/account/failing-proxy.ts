@@ -16,8 +16,8 @@ interface Passed {
 
 export class FailingProxy {
   readonly passed: Passed[] = [];
-  /** Paths that are answered with status 500. */
-  readonly failing = new Set<string>();
+  /** Paths that are answered with such a status, without having asked the service. */
+  readonly failing = new Map<string, number>();
   /** Paths whose requests get no answer until the proxy closes. */
   readonly silent = new Set<string>();
   /** Where the service is. */
@@ -59,8 +59,9 @@ export class FailingProxy {
     const body = await buffer(asked);
     this.passed.push({ path, authorization: headers.authorization, body: body.toString() });
     if (this.silent.has(path)) return;
-    if (this.failing.has(path)) {
-      answer.writeHead(500).end();
+    const status = this.failing.get(path);
+    if (status !== undefined) {
+      answer.writeHead(status).end();
       return;
     }
     const sent = request({ host: "127.0.0.1", port: this.port, method, path, headers, agent: false });

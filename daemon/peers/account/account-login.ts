@@ -133,6 +133,7 @@ export class AccountLogin {
   async #take(pending: PendingLogin, binding: Binding, hostname: string): Promise<void> {
     const { membership, client } = this.#deps;
     let isTaken = false;
+    await this.#retireEarlier(pending);
     try {
       await membership.update((value) => {
         if (value.pending_login?.device_code !== pending.device_code) return value;
@@ -155,6 +156,20 @@ export class AccountLogin {
     }
     if (isTaken) await this.#name(binding);
     else await client.disable(binding);
+  }
+
+  /**
+   * Retires the device that this instance has been until now. The account service may know it after
+   * all, if it was something else that said otherwise, and one instance is one device (DIR-029).
+   */
+  async #retireEarlier(pending: PendingLogin): Promise<void> {
+    const { membership, client, log } = this.#deps;
+    const { binding } = membership;
+    if (binding === null || !this.#waitsFor(pending)) return;
+    const answer = await client.disable(binding);
+    if (!answer.ok && answer.failure.kind === "passing") {
+      log.warn("account_earlier_device", { code: answer.failure.code });
+    }
   }
 
   /** Once, right after the grant. Without it the account shows a neutral name (DIR-048). */

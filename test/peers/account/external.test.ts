@@ -324,7 +324,7 @@ describe("two daemons of two accounts", function () {
 
   it("keep the connection while the account service can't tell", async () => {
     verifies("EXT-071", "ERR-014", "ERR-015", "VER-018");
-    proxy.failing.add(GROUPS);
+    proxy.failing.set(GROUPS, 500);
     await renamed(one, "Ann's machine");
     proxy.failing.clear();
     const { connect } = await one.client.result("connect_status", {});

@@ -189,13 +189,13 @@ describe("two daemons linked to one account", function () {
     await db.updateTable("members").set({ name: "Ann and Bob" }).execute();
     await renamed(one, "First machine");
     assert.equal((await one.client.result("connect_status", {})).account_label, "Ann and Bob");
-    proxy.failing.add("/v1/connect/instances");
+    proxy.failing.set("/v1/connect/instances", 500);
     await renamed(one, "Renamed meanwhile");
     proxy.failing.clear();
     assert.notEqual((await one.client.result("connect_status", {})).connect?.error_code, null);
     assert.ok((await names()).includes("Renamed meanwhile"));
     await renamed(one, "First machine");
-    proxy.failing.add("/v1/connect/groups");
+    proxy.failing.set("/v1/connect/groups", 500);
     await renamed(one, "First machine");
     proxy.failing.clear();
     const { connect } = await one.client.result("connect_status", {});
@@ -409,6 +409,29 @@ describe("two daemons linked to one account", function () {
     assert.equal(await groupsOf(one, () => ({ authorization: `Bearer ${token}` })), 200);
     await restarted(null);
     await renamed(one, "First machine");
+  });
+
+  it("are linked again after somebody else said that they are unknown", async () => {
+    verifies("DIR-029", "DIR-030");
+    const { device_id: earlier } = await two.client.result("account_show", {});
+    proxy.failing.set("/v1/connect/instances", 401);
+    // It is renamed, and asks for the directory then.
+    await renamed(two, "Second machine");
+    assert.equal((await two.client.result("account_show", {})).state, "logged_out");
+    proxy.failing.clear();
+    await link(two, ann);
+    // What was linked may be confirmed again before the new grant is there.
+    await until("the directory of the new device", async () => {
+      const { connect } = await two.client.result("connect_status", {});
+      return connect?.device_id !== earlier && connect?.directory;
+    });
+    assert.equal((await two.client.result("account_show", {})).state, "linked");
+    const { retired_at: retiredAt } = await service.store.db
+      .selectFrom("devices")
+      .select("retired_at")
+      .where("id", "=", earlier)
+      .executeTakeFirstOrThrow();
+    assert.notEqual(retiredAt, null);
   });
 
   it("stop when one of them is retired", async () => {
