@@ -51,7 +51,10 @@ export class Accounts {
   async link(daemon: SimulatedDaemon): Promise<boolean> {
     const shown = await daemon.call("account_show", {});
     if (shown.kind !== "done" || !this.service.isUsable) return false;
-    if (shown.result.state === "linked") return daemon.services?.account.directory.current !== null;
+    if (shown.result.state === "linked") {
+      await this.#retireOthers(daemon, shown.result.device_id);
+      return daemon.services?.account.directory.current !== null;
+    }
     const begun = await daemon.call("account_link", { account_origin: this.service.origin });
     if (begun.kind !== "done") return false;
     const browser = await this.#browser(daemon);
@@ -81,6 +84,20 @@ export class Accounts {
     }
     this.#world.tell(`${daemon.name} is retired`);
     this.#ended(device);
+  }
+
+  /** What the daemon asks its person for when another device has its instance. */
+  async #retireOthers(daemon: SimulatedDaemon, own: string | null): Promise<void> {
+    if (daemon.services?.account.status().connect?.error_code !== "instance_conflict") return;
+    const devices = await this.service.operate((operator) => operator.devices());
+    const other = devices.find(
+      (one) => one.id !== own && !one.is_retired && one.instance_id === daemon.instance_id,
+    );
+    if (other === undefined) return;
+    const answer = await this.#submit(daemon, "/", "/devices/retire", { device: other.id });
+    if (answer?.status !== 303) return;
+    this.#world.tell(`an earlier device of ${daemon.name} is retired`);
+    this.#ended(other.id);
   }
 
   /** The person loses the account, and comes back under another name. */

@@ -532,6 +532,11 @@ export class Oracle {
       const { device_id: id } = account.show();
       const device = devices.find((one) => one.id === id);
       const isActive = device !== undefined && !device.is_retired;
+      // After a restore an earlier device has the instance again, until its person retires it.
+      const isHeld = devices.some(
+        (one) => one.id !== id && !one.is_retired && one.instance_id === daemon.instance_id,
+      );
+      if (isHeld && account.status().connect?.error_code === "instance_conflict") continue;
       const isConfirmed =
         account.directory.current !== null && account.external.condition().status === "ready";
       if (isActive !== isConfirmed)
