@@ -17,6 +17,7 @@ import { MINUTE, rest, SECOND } from "./sending-setting.ts";
 
 const GROUP = "g_00000000000a";
 const CONNECTION = "direct-11111111-2222-4333-8444-555555555555";
+const ANOTHER = "direct-66666666-7777-4888-9999-aaaaaaaaaaaa";
 
 async function newInstance(): Promise<string> {
   return (await InstanceIdentity.obtain(new SimulatedFiles(), new RealRandom(), "/identity")).instance_id;
@@ -79,12 +80,12 @@ class Setting {
     this.scheduler = new Scheduler({ clock, log, outbox: this.outbox, worker, authorities, registry });
   }
 
-  async accept(peer: string): Promise<string> {
+  async accept(peer: string, connectionId = CONNECTION): Promise<string> {
     const deliveryId = this.random.uuid();
     const eventId = this.random.uuid().replaceAll("-", "");
     const at = (milliseconds: number) => new Date(this.clock.now() + milliseconds).toISOString();
     const message = ConnectMessage.parse({
-      connection_id: CONNECTION,
+      connection_id: connectionId,
       delivery_id: deliveryId,
       source: { instance_id: this.#source, group_id: GROUP, title: "" },
       sender: { id: "user", title: "", generation: "", enabled: true, role: null },
@@ -234,6 +235,22 @@ describe("the scheduler", () => {
     assert.ok(setting.begun.some(({ delivery_id: deliveryId }) => deliveryId === behind));
     assert.ok(setting.begun.some(({ peer }) => peer === good));
     assert.equal(setting.outbox.size, 1);
+  });
+
+  it("lets a connection without a way to the peer not keep others from theirs", async () => {
+    verifies("OUT-006");
+    const peer = await newInstance();
+    setting.work = () => unreachable(false);
+    const stuck = await setting.accept(peer);
+    await setting.pass(20 * SECOND);
+    setting.work = (_peer, deliveryId) => (deliveryId === stuck ? unreachable(false) : done());
+    await setting.accept(peer, ANOTHER);
+    assert.equal(setting.outbox.size, 1);
+    // Its own backoff goes on.
+    await setting.pass(5 * MINUTE);
+    const times = setting.begun.filter(({ delivery_id: id }) => id === stuck).map(({ at }) => at);
+    const gaps = times.slice(1).map((at, index) => (at - times[index]!) / SECOND);
+    assert.deepEqual(gaps.slice(0, 6), [5, 10, 20, 40, 60, 60]);
   });
 
   it("goes on at once when a way to the peer opens and nothing had left before", async () => {

@@ -7,6 +7,7 @@
 import type { Clock, Timer } from "../../../platform/clock.ts";
 import { errorFields, type Log } from "../../../platform/log.ts";
 import { LIMITS } from "../../../shared/limits.ts";
+import { isDirect } from "../../../shared/wire/v1/fields.ts";
 import { DELIVERY_NOTES } from "../../../shared/wire/v1/refusals.ts";
 import type { GroupRegistry } from "../../groups/registry.ts";
 import type { Authorities } from "../authorities.ts";
@@ -34,16 +35,25 @@ interface Wait {
   isUrgent: boolean;
 }
 
-interface Peer {
+/** One way to a peer, and how it has failed. */
+interface Way {
   failures: number;
   until: number;
   /** The last failure happened before anything left this process, so an open route needn't wait. */
   isClean: boolean;
   failedAt: number;
+}
+
+interface Peer {
+  /** By Direct connection, and the Web's: one that fails doesn't keep others from theirs. */
+  ways: Map<string, Way>;
   /** Turn in which it was last served. */
   turn: number;
   running: OutboxEntry | null;
 }
+
+/** All connections but Direct ones take it. */
+const WEB = "web";
 
 const { outbox: limits } = LIMITS;
 
@@ -116,7 +126,7 @@ export class Scheduler {
     const best = new Map<string, OutboxEntry>();
     for (const entry of this.#deps.outbox.entries()) {
       const peer = this.#peerOf(entry.peer);
-      if (peer.running !== null || !this.#isDue(entry, peer, now, wall)) continue;
+      if (peer.running !== null || !this.#isDue(entry, now, wall)) continue;
       const rival = best.get(entry.peer);
       if (rival === undefined || this.#comesBefore(entry, rival)) best.set(entry.peer, entry);
     }
@@ -127,12 +137,12 @@ export class Scheduler {
     }
   }
 
-  #isDue(entry: OutboxEntry, peer: Peer, now: number, wall: number): boolean {
+  #isDue(entry: OutboxEntry, now: number, wall: number): boolean {
     const wait = this.#waitOf(entry);
     if (wait.isUrgent) return true;
     if (wait.notBefore > now) return false;
     // Work whose time is over ends without asking the peer.
-    return peer.until <= now || entry.deliver_before <= wall;
+    return this.#wayOf(entry).until <= now || entry.deliver_before <= wall;
   }
 
   /** In order of acceptance, but a job that keeps failing on its route lets others go first. */
@@ -166,10 +176,10 @@ export class Scheduler {
   }
 
   async #settle(entry: OutboxEntry, step: Step): Promise<void> {
-    const peer = this.#peerOf(entry.peer);
+    const way = this.#wayOf(entry);
     if (step.answered) {
-      peer.failures = 0;
-      peer.until = 0;
+      way.failures = 0;
+      way.until = 0;
     }
     if (step.kind === "ended") return;
     const { clock, outbox } = this.#deps;
@@ -177,11 +187,11 @@ export class Scheduler {
     const wait = this.#waitOf(entry);
     let seconds: number;
     if (step.kind === "peer") {
-      seconds = backoff(peer.failures);
-      peer.failures += 1;
-      peer.until = now + seconds * 1000;
-      peer.failedAt = now;
-      peer.isClean = !step.escaped;
+      seconds = backoff(way.failures);
+      way.failures += 1;
+      way.until = now + seconds * 1000;
+      way.failedAt = now;
+      way.isClean = !step.escaped;
       if (step.tried) wait.strikes += 1;
     } else seconds = step.seconds ?? backoff(entry.progress.attempts);
     wait.forPeer = step.kind === "peer";
@@ -204,11 +214,12 @@ export class Scheduler {
     const peer = this.#peers.get(instanceId);
     if (peer !== undefined) {
       const now = this.#deps.clock.monotonic();
-      peer.until = peer.isClean ? 0 : Math.min(peer.until, peer.failedAt + limits.retrySecondsMin * 1000);
+      for (const way of peer.ways.values())
+        way.until = way.isClean ? 0 : Math.min(way.until, way.failedAt + limits.retrySecondsMin * 1000);
       for (const entry of this.#deps.outbox.entries()) {
         const wait = this.#waitOf(entry);
         if (entry.peer === instanceId && wait.forPeer)
-          wait.notBefore = Math.min(wait.notBefore, Math.max(now, peer.until));
+          wait.notBefore = Math.min(wait.notBefore, Math.max(now, this.#wayOf(entry).until));
       }
     }
     this.wake();
@@ -257,11 +268,11 @@ export class Scheduler {
     const forPeer = lastError?.code === DELIVERY_NOTES.unreachable.code;
     this.#waits.set(entry, { notBefore: until, forPeer, strikes: needsReceipt ? 1 : 0, isUrgent: false });
     if (!forPeer) return;
-    const peer = this.#peerOf(entry.peer);
-    peer.until = Math.max(peer.until, until);
-    peer.failures = Math.max(peer.failures, attempts);
-    peer.isClean &&= !needsReceipt;
-    peer.failedAt = clock.monotonic();
+    const way = this.#wayOf(entry);
+    way.until = Math.max(way.until, until);
+    way.failures = Math.max(way.failures, attempts);
+    way.isClean &&= !needsReceipt;
+    way.failedAt = clock.monotonic();
   }
 
   #waitOf(entry: OutboxEntry): Wait {
@@ -276,10 +287,22 @@ export class Scheduler {
   #peerOf(instanceId: string): Peer {
     let peer = this.#peers.get(instanceId);
     if (peer === undefined) {
-      peer = { failures: 0, until: 0, isClean: true, failedAt: 0, turn: 0, running: null };
+      peer = { ways: new Map(), turn: 0, running: null };
       this.#peers.set(instanceId, peer);
     }
     return peer;
+  }
+
+  /** The way that a record takes to its peer. */
+  #wayOf({ peer, connection_id: connectionId }: OutboxEntry): Way {
+    const { ways } = this.#peerOf(peer);
+    const key = connectionId !== null && isDirect(connectionId) ? connectionId : WEB;
+    let way = ways.get(key);
+    if (way === undefined) {
+      way = { failures: 0, until: 0, isClean: true, failedAt: 0 };
+      ways.set(key, way);
+    }
+    return way;
   }
 }
 
