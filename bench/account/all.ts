@@ -4,7 +4,7 @@ import { Cluster } from "../../test/account/postgres.ts";
 import { type BenchOptions, compare, type Figure, interleave, type Measurement } from "../figure.ts";
 import { start, stop } from "../processes.ts";
 import { memoryOf, Service, WIDTH } from "./service.ts";
-import { type Bare, bareStatements, type FilledStore, filledStore } from "./store.ts";
+import { bareStatements, type FilledStore, filledStore } from "./store.ts";
 
 const NAMES = {
   directory: { sqlite: "account directory of 50, SQLite", postgres: "account directory of 50, PostgreSQL" },
@@ -74,56 +74,31 @@ function storeOf(kind: Kind, devices: number): Promise<FilledStore> {
   return store;
 }
 
-/** A figure of `requests` to the service and of as many bare statements on the same store. */
-interface Row {
-  name: string;
-  ours: (service: Service, requests: number) => Promise<number>;
-  theirs: (bare: Bare, requests: number) => Promise<number>;
-  against: string;
-  goal: number;
-  floor: number;
-}
+/** What the service is asked, what the bare statements do beside it, and how near it should come. */
+const ROWS = {
+  directory: { asked: "directories", bare: "directories", what: "statement", goal: 0.35, floor: 0.18 },
+  registration: { asked: "registrations", bare: "upserts", what: "upsert", goal: 0.3, floor: 0.15 },
+} as const;
 
-async function besideBare(
-  kind: Kind,
-  { requests, rounds }: Shape,
-  { ours, theirs, ...row }: Row,
-): Promise<Figure> {
+/** As many requests to the service as bare statements on the same store. */
+async function besideBare(row: keyof typeof ROWS, kind: Kind, { requests, rounds }: Shape): Promise<Figure> {
+  const { asked, bare: statement, what, goal, floor } = ROWS[row];
   const store = await storeOf(kind, SMALL);
   await forgetCounts(store);
   const bare = await bareStatements(store, WIDTH);
   const rates = await withService(store, (service) =>
-    interleave(rounds, { ours: () => ours(service, requests), theirs: () => theirs(bare, requests) }),
+    interleave(rounds, { ours: () => service[asked](requests), theirs: () => bare[statement](requests) }),
   );
   await bare.close();
   return compare({
-    ...row,
+    name: NAMES[row][kind],
     unit: "requests/s",
     value: rates.ours,
+    against: `the bare ${what} on the same store`,
     against_value: rates.theirs,
+    goal,
+    floor,
     better: "higher",
-  });
-}
-
-function directory(kind: Kind, shape: Shape): Promise<Figure> {
-  return besideBare(kind, shape, {
-    name: NAMES.directory[kind],
-    ours: (service, requests) => service.directories(requests),
-    theirs: (bare, requests) => bare.directories(requests),
-    against: "the bare statement on the same store",
-    goal: 0.35,
-    floor: 0.18,
-  });
-}
-
-function registration(kind: Kind, shape: Shape): Promise<Figure> {
-  return besideBare(kind, shape, {
-    name: NAMES.registration[kind],
-    ours: (service, requests) => service.registrations(requests),
-    theirs: (bare, requests) => bare.upserts(requests),
-    against: "the bare upsert on the same store",
-    goal: 0.3,
-    floor: 0.15,
   });
 }
 
@@ -217,8 +192,10 @@ function measurement(name: string, take: (shape: Shape) => Promise<Figure>): Mea
 const KINDS = ["sqlite", "postgres"] as const;
 
 export const accountMeasurements: readonly Measurement[] = [
-  ...KINDS.map((kind) => measurement(NAMES.directory[kind], (shape) => directory(kind, shape))),
-  ...KINDS.map((kind) => measurement(NAMES.registration[kind], (shape) => registration(kind, shape))),
+  ...KINDS.map((kind) => measurement(NAMES.directory[kind], (shape) => besideBare("directory", kind, shape))),
+  ...KINDS.map((kind) =>
+    measurement(NAMES.registration[kind], (shape) => besideBare("registration", kind, shape)),
+  ),
   measurement(NAMES.processes, processes),
   ...KINDS.map((kind) => measurement(NAMES.million[kind], (shape) => scale(kind, shape))),
   measurement(NAMES.memory, memory),

@@ -1,4 +1,5 @@
 /** A conversation as it might be: what the pictures show and what axe-core looks at. */
+import type { DaemonClient } from "../../client/client.ts";
 import type { Setting } from "./setting.ts";
 
 const FINDING = `Found it. The test compares timestamps across a **second boundary**, so it fails about once in forty runs:
@@ -28,6 +29,12 @@ const QUESTIONS = `Looks good, two questions before I approve:
 | clock.ts | 18 | low |
 | session.ts | 7 | **public** |`;
 
+/** The Actor takes what waits for it, and confirms it. */
+export async function takeWaiting(actor: DaemonClient, groupId: string): Promise<void> {
+  const { batch_id: batch } = await actor.result("inbox_read", { group_id: groupId });
+  await actor.result("inbox_read", { group_id: groupId, ack: batch! });
+}
+
 /**
  * Three Groups; in the first, people and agents are in the middle of something. It is about the
  * folder `project`. Answers its id.
@@ -51,24 +58,21 @@ export async function converse(setting: Setting, project: string): Promise<strin
     to: ["lead"],
     message_mode: "request_reply",
   });
-  const taken = await lead.result("inbox_read", { group_id });
-  await lead.result("inbox_read", { group_id, ack: taken.batch_id! });
+  await takeWaiting(lead, group_id);
   await lead.result("reply", { group_id, event_id: asked.event.id, text: FINDING });
   await owner.result("send", {
     group_id,
     text: "Yes, freeze it. And look whether other tests do the same.",
     to: ["lead"],
   });
-  const next = await lead.result("inbox_read", { group_id });
-  await lead.result("inbox_read", { group_id, ack: next.batch_id! });
+  await takeWaiting(lead, group_id);
   const review = await lead.result("send", {
     group_id,
     text: "Please review `src/auth/login.ts` and `src/clock.ts`: login takes a `Clock` now.",
     to: ["reviewer"],
     message_mode: "request_reply",
   });
-  const work = await reviewer.result("inbox_read", { group_id });
-  await reviewer.result("inbox_read", { group_id, ack: work.batch_id! });
+  await takeWaiting(reviewer, group_id);
   await owner.result("send", {
     group_id,
     text: "Heads up: the release is on Thursday. Please mention the new `Clock` in the changelog.",

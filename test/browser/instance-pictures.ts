@@ -7,6 +7,7 @@ import { type TestBrowser, TestService } from "../account/service.ts";
 import { link, renamed, secured } from "../peers/account/linked-side.ts";
 import type { Side } from "../peers/direct/two-homes.ts";
 import { TestAuthority } from "../support/certificates.ts";
+import { takeWaiting } from "./conversation.ts";
 import { InstancesWindow, underName } from "./instances-window.ts";
 
 const RESULT = "Five runs of the rig";
@@ -81,8 +82,7 @@ async function converse({ client, daemon }: Side, title: string): Promise<void> 
     to: ["lead"],
     message_mode: "request_reply",
   });
-  const { batch_id: batch } = await lead.result("inbox_read", { group_id });
-  await lead.result("inbox_read", { group_id, ack: batch! });
+  await takeWaiting(lead, group_id);
   const shown = { slot: 1, title: RESULT };
   await lead.result("presentation_publish", { group_id, ...shown, kind: "html", text: CHART });
   await lead.result("reply", {
