@@ -20,6 +20,7 @@ export class FailingProxy {
   readonly failing = new Map<string, number>();
   /** Paths whose requests get no answer until the proxy closes. */
   readonly silent = new Set<string>();
+  readonly #held = new Map<string, Promise<void>>();
   /** Where the service is. */
   port = 0;
   readonly #server: Server;
@@ -42,6 +43,13 @@ export class FailingProxy {
     return `http://localhost:${(this.#server.address() as AddressInfo).port}`;
   }
 
+  /** Keeps the next request to a path back, until the function that it answers is called. */
+  hold(path: string): () => void {
+    let release = (): void => {};
+    this.#held.set(path, new Promise((resolve) => (release = resolve)));
+    return release;
+  }
+
   /** Breaks every connection, so that nobody waits for what was silent. */
   drop(): void {
     this.#server.closeAllConnections();
@@ -58,6 +66,9 @@ export class FailingProxy {
     const { method, url: path = "", headers } = asked;
     const body = await buffer(asked);
     this.passed.push({ path, authorization: headers.authorization, body: body.toString() });
+    const held = this.#held.get(path);
+    this.#held.delete(path);
+    await held;
     if (this.silent.has(path)) return;
     const status = this.failing.get(path);
     if (status !== undefined) {

@@ -84,6 +84,11 @@ export class AccountLogin {
     );
   }
 
+  /** Resolves when nothing is asked of the service: the own name after a grant has arrived, too. */
+  async settled(): Promise<void> {
+    await this.#asking;
+  }
+
   #askIn(pending: PendingLogin, seconds = pending.interval): void {
     this.#timer?.cancel();
     if (this.#isClosed) return;

@@ -76,10 +76,16 @@ describe("two daemons linked to one account", function () {
       secured("One", "one.svc.test", authority),
       secured("Two", "two.svc.test", authority),
     ]);
-    await Promise.all([link(one, ann), link(two, ann)]);
-    await until("the names that they gave themselves", async () => (await names()).every(Boolean));
+    const release = proxy.hold("/v1/device/name");
+    await link(one, ann);
+    await until("its own name on its way", () => namings().length === 1);
+    await link(two, ann);
     // Each learns about the other at its next refresh, which a new name brings about.
-    await renamed(one, "First machine");
+    const byPerson = renamed(one, "First machine");
+    await two.client.result("account_show", {});
+    await one.client.result("account_show", {});
+    release();
+    await byPerson;
     await renamed(two, "Second machine");
   });
   after(async () => {
@@ -181,6 +187,11 @@ describe("two daemons linked to one account", function () {
     const own = namings().filter(({ name }) => name === hostname());
     assert.equal(own.length, 2);
     assert.equal(new Set(own.map(({ authorization }) => authorization)).size, 2);
+  });
+
+  it("have the name that their person gave them last, also when their own was on its way", async () => {
+    verifies("DIR-045");
+    assert.deepEqual(new Set(await names()), new Set(["First machine", "Second machine"]));
   });
 
   it("take the account's label as it is now, and a new name although the directory fails", async () => {

@@ -10,7 +10,6 @@ import "../../feed/message.ts";
 import "./offline-banner.ts";
 import "./settings-menu.ts";
 import "./splitter.ts";
-import "../../terminals/terminals.ts";
 import "../../controls/time.ts";
 import { isMissing, startProblem } from "../../actors/start-problem.ts";
 import type { ComposerElement } from "../../composer/composer.ts";
@@ -381,6 +380,8 @@ class WorkbenchElement extends View {
   }
 
   #terminals(page: boolean) {
+    // Not a part of the first load: most Groups open without one.
+    void import("../../terminals/terminals.ts");
     return html`<svc-terminals
       class=${page || this.#conversation?.terminals.full === true ? "filling" : "drawer"}
       .host=${this.host}
