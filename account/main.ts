@@ -8,9 +8,11 @@ import { RealFiles } from "../platform/real-files.ts";
 import { openLog } from "../platform/real-log.ts";
 import { RealRandom } from "../platform/real-random.ts";
 import { type ErrorBody, Refusal } from "../shared/errors.ts";
+import { ENVIRONMENT } from "../shared/names.ts";
 import { Operator } from "./operator.ts";
 import { type Platform, startService } from "./service.ts";
 import { type Settings, type SettingsOptions, settingsOf } from "./settings.ts";
+import { copyStore } from "./store/move.ts";
 import { StoreProblem } from "./store/problem.ts";
 import { hasStore, isUnavailable, notedOrigin, openStore } from "./store/store.ts";
 
@@ -91,20 +93,15 @@ async function serveUntilEnded(settings: Settings, out: Output): Promise<number>
 }
 
 /** Does something at the store, beside the running service or without it. */
-export async function operate<Result>(
+export function operate<Result>(
   options: SettingsOptions,
   work: (operator: Operator) => Promise<Result>,
 ): Promise<Answer<Result>> {
-  try {
+  return answered(async () => {
     const settings = settingsOf(options, process.env);
     const { folder, database } = settings;
-    if (!hasStore({ folder, database })) {
-      throw new Refusal("not_found", {
-        specifics: `There is no account service in ${folder}.`,
-        remedy: "Name its folder with --folder, or start it with 'svc account-service'.",
-      });
-    }
-    const result = await withPlatform(settings, async (platform) => {
+    requireStore({ folder, database });
+    return withPlatform(settings, async (platform) => {
       const store = await openStore({ folder, database, log: platform.log });
       try {
         const isNamed = options.origin !== undefined || options.port !== undefined;
@@ -114,8 +111,50 @@ export async function operate<Result>(
         await store.close();
       }
     });
-    return { ok: true, result };
+  });
+}
+
+/** Copies the folder's embedded database into an empty PostgreSQL. */
+export function move(options: SettingsOptions): Promise<Answer<{ rows: number }>> {
+  return answered(async () => {
+    const settings = settingsOf(options, process.env);
+    const { folder, database } = settings;
+    if (database === null) {
+      throw new Refusal("invalid_args", {
+        specifics: "No PostgreSQL is named.",
+        remedy: `Give its address with --database or ${ENVIRONMENT.accountDatabase}.`,
+      });
+    }
+    requireStore({ folder, database: null });
+    return withPlatform(settings, async ({ log }) => {
+      const from = await openStore({ folder, database: null, log });
+      try {
+        const to = await openStore({ folder, database, log });
+        try {
+          return { rows: await copyStore(from, to) };
+        } finally {
+          await to.close();
+        }
+      } finally {
+        await from.close();
+      }
+    });
+  });
+}
+
+async function answered<Result>(work: () => Promise<Result>): Promise<Answer<Result>> {
+  try {
+    return { ok: true, result: await work() };
   } catch (error) {
     return { ok: false, error: refusalOf(error).body() };
   }
+}
+
+/** A mistyped folder isn't a new service. */
+function requireStore(where: Parameters<typeof hasStore>[0]): void {
+  if (hasStore(where)) return;
+  throw new Refusal("not_found", {
+    specifics: `There is no account service in ${where.folder}.`,
+    remedy: "Name its folder with --folder, or start it with 'svc account-service'.",
+  });
 }

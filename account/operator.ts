@@ -2,6 +2,7 @@
 import { resolve } from "node:path";
 import { sql } from "kysely";
 import type { Clock } from "../platform/clock.ts";
+import { errorCode } from "../platform/durable.ts";
 import type { Random } from "../platform/random.ts";
 import { Refusal } from "../shared/errors.ts";
 import { Audit } from "./audit.ts";
@@ -146,7 +147,18 @@ export class Operator {
 
   /** Writes a copy of the embedded database, which may be in use. */
   backup(file: string): void {
-    this.#deps.store.backup(resolve(file));
+    try {
+      this.#deps.store.backup(resolve(file));
+    } catch (error) {
+      // What the system says about a file has a call; what the database says hasn't.
+      if ((error as { syscall?: unknown }).syscall !== "open") throw error;
+      const isThere = errorCode(error) === "EEXIST";
+      throw new Refusal("invalid_args", {
+        specifics: isThere ? `There is something at ${file} already.` : `${file} can't be written.`,
+        remedy: "Choose another file.",
+        cause: error,
+      });
+    }
   }
 
   /** What an operator should know. Each line is a problem. */

@@ -16,6 +16,7 @@ export class GroupCommit {
   readonly #db: Kysely<Schema>;
   readonly #isOwn: (error: unknown) => boolean;
   #waiting: Job[] = [];
+  #committing: Promise<void> = Promise.resolve();
 
   constructor(db: Kysely<Schema>, isOwn: (error: unknown) => boolean) {
     this.#db = db;
@@ -35,8 +36,20 @@ export class GroupCommit {
         }
       };
       // Requests that arrived with this one come before the commit.
-      if (this.#waiting.push({ write, fail }) === 1) setImmediate(() => void this.#commit());
+      if (this.#waiting.push({ write, fail }) === 1) this.#committing = this.#next();
     });
+  }
+
+  /** Resolves when everything that was begun is synced or refused. */
+  async rest(): Promise<void> {
+    await this.#committing;
+  }
+
+  async #next(): Promise<void> {
+    const before = this.#committing;
+    await new Promise((resolve) => setImmediate(resolve));
+    await before;
+    await this.#commit();
   }
 
   async #commit(): Promise<void> {

@@ -1,5 +1,5 @@
 /** The embedded database: kysely's SQLite dialect over libsql. */
-import { closeSync, openSync } from "node:fs";
+import { closeSync, openSync, rmSync } from "node:fs";
 import {
   CompiledQuery,
   type DatabaseConnection,
@@ -115,7 +115,13 @@ export function openSqlite(path: string): { dialect: Dialect; backup: (target: s
     },
     backup(target) {
       closeSync(openSync(target, "wx", 0o600));
-      database.prepare("vacuum into ?").run([target]);
+      try {
+        database.prepare("vacuum into ?").run([target]);
+      } catch (error) {
+        // A part of a copy could be taken for a backup.
+        rmSync(target, { force: true });
+        throw error;
+      }
     },
   };
 }

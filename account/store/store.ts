@@ -112,7 +112,10 @@ function openEmbedded(folder: string): Store {
     transaction: async (work) => db.transaction().execute(work),
     write: async (statement) => commits.write(statement),
     backup,
-    close: async () => db.destroy(),
+    async close() {
+      await commits.rest();
+      await db.destroy();
+    },
   };
 }
 

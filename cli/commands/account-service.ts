@@ -119,6 +119,13 @@ export async function backup(context: CommandContext): Promise<number> {
   );
 }
 
+export async function move(context: CommandContext): Promise<number> {
+  const main: Main = await import("../../account/main.ts");
+  return context.show(await main.move(settings(context)), ({ rows }) =>
+    context.out.line(`Copied. Rows: ${rows}. Start the service with the same --database and folder.`),
+  );
+}
+
 export async function doctor(context: CommandContext): Promise<number> {
   const problems: string[] = [];
   const code = await operate(

@@ -96,6 +96,14 @@ export const accountServiceCommands: readonly Command[] = [
     run: async (context) => (await import("../commands/account-service.ts")).backup(context),
   },
   {
+    words: "account-service move",
+    summary:
+      "Copy the embedded database into an empty PostgreSQL, which --database names. Stop the service before.",
+    options: STORE,
+    personOnly: true,
+    run: async (context) => (await import("../commands/account-service.ts")).move(context),
+  },
+  {
     words: "account-service doctor",
     summary: "Check the settings and the store of the account service.",
     options: [...STORE, PORT, ORIGIN],

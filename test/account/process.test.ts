@@ -77,6 +77,14 @@ describe("svc account-service", function () {
       const copy = join(service.folder, "copy.sqlite");
       assert.equal(service.command("backup", copy).status, 0);
       assert.equal(statSync(copy).mode & 0o777, 0o600);
+      for (const [file, words] of [
+        [copy, /^svc: There is something at .*copy\.sqlite already\. Choose another file\.$/mu],
+        [join(service.folder, "nowhere", "copy"), /copy can't be written\./u],
+      ] as const) {
+        const failed = service.command("backup", file);
+        assert.equal(failed.status, 1);
+        assert.match(failed.stderr, words);
+      }
       assert.equal(service.command("retire", token["device_id"]!).status, 0);
       const headers = { authorization: `Bearer ${token["access_token"]}` };
       assert.equal((await ask(service.origin, "/v1/device", { headers })).body.disabled, true);
@@ -84,6 +92,41 @@ describe("svc account-service", function () {
       assert.deepEqual([unknown.status, unknown.stdout], [1, ""]);
       assert.match(unknown.stderr, /There is no such device\./u);
       assert.equal(await service.end("SIGTERM"), 0);
+    } finally {
+      await service.dispose();
+    }
+  });
+
+  it("moves to PostgreSQL with everything that it has, once", async () => {
+    const service = new ServiceProcess({ port: await freePort(), database: null });
+    try {
+      await service.start();
+      const ada = new TestBrowser(service.origin);
+      await ada.submit("/login", "/login/development", { name: "Ada" });
+      const device = new TestDevice(service);
+      const grant = await device.ask();
+      await ada.approve(grant.user_code);
+      await device.fetchToken(grant.device_code);
+      const instance = new TestInstance();
+      assert.equal((await device.register(instance)).status, 200);
+      assert.equal(await service.end("SIGTERM"), 0);
+      const unnamed = service.command("move");
+      assert.equal(unnamed.status, 1);
+      assert.match(unnamed.stderr, /No PostgreSQL is named/u);
+
+      service.environment["SVC_ACCOUNT_DATABASE"] = freshDatabase();
+      const moved = service.command("move");
+      assert.equal(moved.status, 0, moved.stderr);
+      await service.start();
+      const { status, body } = await device.directory();
+      assert.equal(status, 200);
+      assert.equal(body.instances[0].instance_id, instance.instance_id);
+      assert.equal((await ada.get("/")).status, 200);
+      assert.match((await ada.get("/security")).body as string, /Ada/u);
+      assert.equal(await service.end("SIGTERM"), 0);
+      const again = service.command("move");
+      assert.equal(again.status, 1);
+      assert.match(again.stderr, /The database isn't empty\./u);
     } finally {
       await service.dispose();
     }

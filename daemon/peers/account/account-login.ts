@@ -210,7 +210,7 @@ function checkUnlinked({ binding, value }: Membership): void {
   });
 }
 
-/** What the account service refused for good isn't to be tried again: its message says what helps. */
+/** What was refused for good isn't to be tried again: the message says what helps. */
 export function unavailable({ kind, message, code }: AccountFailure): Refusal {
   return new Refusal("account_unavailable", {
     specifics: message,
