@@ -1,4 +1,5 @@
 /** What API and pages have in common: who asks, and how answers and refusals go out. */
+import { isIP } from "node:net";
 import type { Request, Response } from "express";
 import { ipKeyGenerator } from "express-rate-limit";
 import { Refusal } from "../shared/errors.ts";
@@ -8,9 +9,14 @@ const RETRY_SECONDS = 5;
 /** Content type of a form. */
 export const FORM_TYPE = /^application\/x-www-form-urlencoded(?:\s*;\s*charset\s*=\s*"?utf-8"?)?$/i;
 
-/** The address that a request came from, without the form of IPv4 inside IPv6. */
+/**
+ * The address that a request came from, without the form of IPv4 inside IPv6. What a proxy forwards
+ * that isn't an address counts as the proxy's own: otherwise it could be another one every time.
+ */
 export function addressOf(request: Request): string {
-  return (request.ip ?? "").replace(/^::ffff:(?=[0-9.]+$)/u, "");
+  const forwarded = request.ip ?? "";
+  const address = isIP(forwarded) === 0 ? (request.socket.remoteAddress ?? "") : forwarded;
+  return address.replace(/^::ffff:(?=[0-9.]+$)/u, "");
 }
 
 /** What is counted for an address: an IPv6 network counts as one. */

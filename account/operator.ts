@@ -31,7 +31,7 @@ export class Operator {
   /** A link that lets one person in. */
   async invite(isAdmin: boolean): Promise<string> {
     const { store, settings, clock, random } = this.#deps;
-    return invitationLink(settings.origin, await invite(store.db, { clock, random, isAdmin }));
+    return invitationLink(settings.origin, await invite(store.db, { clock, random, isAdmin, by: null }));
   }
 
   /** The link for the first member, who becomes the administrator; null when there is a member. */
@@ -68,7 +68,10 @@ export class Operator {
     }));
   }
 
-  /** Ends a member's sessions, retires the member's devices, and lets the member in no more. */
+  /**
+   * Ends a member's sessions, retires the member's devices, and lets the member in no more, nor
+   * anybody by the member's invitations.
+   */
   async disableMember(id: string): Promise<number> {
     const { store, clock } = this.#deps;
     return store.transaction(async (db) => {

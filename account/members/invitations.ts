@@ -7,11 +7,16 @@ import type { Queries } from "../store/store.ts";
 
 const INVITATION_MS = LIMITS.account.invitationHours * 3600 * 1000;
 
+interface Invited {
+  clock: Clock;
+  random: Random;
+  isAdmin: boolean;
+  /** The administrator who invites; null for the operator. */
+  by: string | null;
+}
+
 /** Makes an invitation and answers its token, which is stored only as a digest. */
-export async function invite(
-  db: Queries,
-  { clock, random, isAdmin }: { clock: Clock; random: Random; isAdmin: boolean },
-): Promise<string> {
+export async function invite(db: Queries, { clock, random, isAdmin, by }: Invited): Promise<string> {
   const token = newToken(random);
   const now = clock.now();
   await db
@@ -19,6 +24,7 @@ export async function invite(
     .values({
       digest: digestOf(token),
       is_admin: isAdmin ? 1 : 0,
+      made_by: by,
       created_at: now,
       expires_at: now + INVITATION_MS,
       used_at: null,
@@ -44,6 +50,13 @@ export async function useInvitation(
     .where("digest", "=", digestOf(token))
     .where("used_at", "is", null)
     .where("expires_at", ">", now)
+    // Somebody who was disabled lets nobody in.
+    .where((eb) =>
+      eb.or([
+        eb("made_by", "is", null),
+        eb("made_by", "in", eb.selectFrom("members").select("id").where("disabled_at", "is", null)),
+      ]),
+    )
     .returning("is_admin")
     .executeTakeFirst();
   return row === undefined ? null : { isAdmin: row.is_admin === 1 };

@@ -128,6 +128,13 @@ export class Passkeys {
   /** Stores a checked passkey, in the transaction of what allowed it. */
   async add(db: Queries, memberId: string, made: NewPasskey): Promise<void> {
     await this.#useUp(db, made.challenge);
+    // Another one that is added at the same time waits, and counts.
+    await db
+      .selectFrom("members")
+      .select("id")
+      .where("id", "=", memberId)
+      .$if(this.#deps.store.kind === "postgres", (query) => query.forNoKeyUpdate())
+      .execute();
     const { count } = await db
       .selectFrom("passkeys")
       .select((eb) => eb.fn.countAll<number>().as("count"))

@@ -32,9 +32,9 @@ export interface Browser {
   session: Session | null;
 }
 
-/** Whether the member signed in a short while ago. */
+/** Whether the member signed in a short while ago. A clock that was set back prolongs nothing. */
 export function isFresh(session: Session, now: number): boolean {
-  return now - session.since < LIMITS.account.freshSeconds * 1000;
+  return Math.abs(now - session.since) < LIMITS.account.freshSeconds * 1000;
 }
 
 export interface SessionDependencies {

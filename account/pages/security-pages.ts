@@ -131,7 +131,7 @@ ${form(browser, "/security/invitations", html`<button>Make an invitation link</b
     if (!isFresh(browser.session!, clock.now())) return AGAIN;
     const token = await store.transaction(async (db) => {
       await audit.record(db, { event: "invitation_made", member: member.id, address });
-      return invite(db, { clock, random, isAdmin: false });
+      return invite(db, { clock, random, isAdmin: false, by: member.id });
     });
     const body = html`<p>Send this link to one person, over a channel that you trust. It works once, and is shown only now.</p>
 <p class="card">${invitationLink(origin, token)}</p>

@@ -242,6 +242,14 @@ const MIGRATIONS: Record<string, Migration> = {
         await sql`alter table rate_limits set unlogged`.execute(db);
     },
   },
+  "0013_invitations_by": {
+    async up(db: Db) {
+      await db.schema
+        .alterTable("invitations")
+        .addColumn("made_by", "text", (column) => column.references("members.id").onDelete("cascade"))
+        .execute();
+    },
+  },
 };
 
 /** What a selection says about a Group, besides its member. */

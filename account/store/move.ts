@@ -51,15 +51,16 @@ export async function copyStore(from: Store, to: Store): Promise<number> {
 async function copyTable(table: Table, source: Queries, target: Queries): Promise<number> {
   let copied = 0;
   for (let after = 0; ; ) {
-    const { rows } = await sql<{ rowid: number } & Schema[Table]>`select rowid, * from ${sql.table(table)}
+    const { rows: found } = await sql<
+      { rowid: number } & Schema[Table]
+    >`select rowid, * from ${sql.table(table)}
       where rowid > ${after} order by rowid limit ${ROWS_AT_ONCE}`.execute(source);
-    const last = rows.at(-1);
-    if (last === undefined) return copied;
-    await target
-      .insertInto(table)
-      .values(rows.map(({ rowid: _, ...row }) => row))
-      .execute();
+    if (found.length === 0) return copied;
+    const rows = found.map(({ rowid, ...row }) => {
+      after = rowid;
+      return row;
+    });
+    await target.insertInto(table).values(rows).execute();
     copied += rows.length;
-    after = last.rowid;
   }
 }

@@ -49,6 +49,8 @@ export interface RecoveryCodesTable {
 export interface InvitationsTable {
   digest: string;
   is_admin: Flag;
+  /** The administrator who made it; null for the operator. */
+  made_by: string | null;
   created_at: number;
   expires_at: number;
   used_at: number | null;

@@ -4,6 +4,7 @@ import { readdirSync, readFileSync } from "node:fs";
 import { connect } from "node:net";
 import { join } from "node:path";
 import { sql } from "kysely";
+import { invite, useInvitation } from "../../account/members/invitations.ts";
 import { ISSUER_ANSWER_PATH } from "../../account/members/issuer.ts";
 import { Operator } from "../../account/operator.ts";
 import { RealRandom } from "../../platform/real-random.ts";
@@ -329,6 +330,38 @@ for (const kind of KINDS) {
         `${name}=${token}=`,
       ])
         assert.equal(await home(cookie), 303, cookie.replaceAll(token, "…"));
+    });
+
+    it("are counted by the proxy's address if it forwards none", async () => {
+      const statuses: number[] = [];
+      for (let tries = 0; tries <= LIMITS.account.grantsPerMinute; tries += 1) {
+        const headers = { "x-forwarded-for": `nowhere-${tries}` };
+        statuses.push((await new TestDevice(service).post("/v1/device/code", {}, headers)).status);
+      }
+      assert.equal(statuses.at(-1), 429);
+    });
+
+    it("let nobody in by the link of an administrator who was disabled", async () => {
+      const { store, settings, clock } = service;
+      const random = new RealRandom();
+      const operator = new Operator({ store, settings, clock, random });
+      const [admin] = (await insertMembers(store.db, 1)) as [string];
+      const invited = (by: string | null) => invite(store.db, { clock, random, isAdmin: false, by });
+      const [first, second, other] = [await invited(admin), await invited(admin), await invited(null)];
+      assert.deepEqual(await useInvitation(store.db, first, clock.now()), { isAdmin: false });
+      await operator.disableMember(admin);
+      assert.equal(await useInvitation(store.db, second, clock.now()), null);
+      assert.deepEqual(await useInvitation(store.db, other, clock.now()), { isAdmin: false });
+    });
+
+    it("take a sign-in for fresh no longer because a clock was set back", async () => {
+      const ada = await service.member("Ada");
+      assert.equal((await ada.get("/security")).status, 200);
+      await service.store.db
+        .updateTable("sessions")
+        .set({ created_at: service.clock.now() + 3_600_000 })
+        .execute();
+      assert.equal((await ada.get("/security")).headers.location, "/login?again=1&next=%2Fsecurity");
     });
 
     it("hold no request open with a slow body", async () => {
