@@ -39,6 +39,7 @@ export const WEB_OPTIONS = {
   chunkNames: "chunk-[hash]",
   assetNames: "[name]-[hash]",
   plugins: [strictTerminal],
+  alias: { entities: join(ROOT, "webview/controls/character-references.ts") },
   loader: { ".ttf": "file", ".woff2": "file", ".svg": "text" },
   legalComments: "none",
   logLevel: "warning",

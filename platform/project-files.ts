@@ -11,6 +11,13 @@ export interface ProjectFiles {
    */
   canonical(path: string): string | null;
   isDirectory(path: string): boolean;
+  /** The folder of the person whose process this is. */
+  ownFolder(): string;
+  /**
+   * The names of the directories in one, in no order, links excluded. At most `examined` entries of
+   * any kind are looked at; `more` if there are others. Throws Node's errors.
+   */
+  folders(directory: string, examined: number): Promise<{ names: string[]; more: boolean }>;
   /**
    * The URL of the Git remote `origin` of the work tree that contains `directory`, or null. It may
    * contain credentials.

@@ -1,5 +1,6 @@
 /** Project directories on the disk. */
 import * as fs from "node:fs";
+import { homedir } from "node:os";
 import { dirname, isAbsolute, join, resolve, sep } from "node:path";
 import type { OpenFile } from "./files.ts";
 import { originUrl } from "./git-config.ts";
@@ -105,6 +106,21 @@ export class RealProjectFiles implements ProjectFiles {
 
   isDirectory(path: string): boolean {
     return fs.statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+  }
+
+  ownFolder(): string {
+    return homedir();
+  }
+
+  async folders(directory: string, examined: number): Promise<{ names: string[]; more: boolean }> {
+    const names: string[] = [];
+    let count = 0;
+    for await (const entry of await fs.promises.opendir(directory, { bufferSize: 256 })) {
+      count += 1;
+      if (count > examined) return { names, more: true };
+      if (entry.isDirectory()) names.push(entry.name);
+    }
+    return { names, more: false };
   }
 
   gitOrigin(directory: string): string | null {

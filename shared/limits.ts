@@ -37,6 +37,8 @@ export const LIMITS = {
     /** A pause of this length ends the upload. */
     stallSeconds: 60,
   },
+  /** A list of the machine's folders: entries looked at, folders shown, and their paths. */
+  folder: { examined: 10_000, listed: 500, pathCharacters: 4096 },
   /** What Actors show beside the conversation (docs/presentations.md). */
   presentation: {
     slots: 4,

@@ -5,7 +5,7 @@ import type { RuntimeDescription } from "./operations/actors.ts";
 /** What logs an agent in, typed in a terminal of the daemon's machine. */
 const LOGINS: Readonly<Record<string, string>> = { claude: "claude", codex: "codex login" };
 
-/** A sentence that says what is missing, the command that mends it if there is one, and the rest. */
+/** What is missing, the command that mends it if there is one, and what else to do. */
 export interface MissingWords {
   kind: RuntimeDescription["missing"][number];
   what: string;

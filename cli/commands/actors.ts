@@ -99,7 +99,7 @@ export async function add(context: CommandContext): Promise<number> {
   });
 }
 
-/** What an Actor's agent still needs before it can work. Nothing if the Actor has its own command. */
+/** What an Actor's agent still needs before it can work. Nothing for an Actor's own command. */
 async function missingOf(
   { client }: CommandContext,
   groupId: string,

@@ -8,6 +8,7 @@ import type { CallContext } from "../../shared/operations/caller.ts";
 import type { groupOperations } from "../../shared/operations/groups.ts";
 import type { HandlersFor } from "../../shared/operations/handlers.ts";
 import type { InputOf } from "../../shared/operations/registry.ts";
+import { listFolders } from "./folders.ts";
 import type { OpenGroup } from "./group.ts";
 import type { GroupRegistry } from "./registry.ts";
 import { describeScope } from "./scopes.ts";
@@ -120,6 +121,7 @@ export function groupChanges(deps: {
     group_set_state: (input, context) => inState(input.state)(input, context),
     group_start: inState("active"),
     group_stop: inState("stopped"),
+    folder_list: (input) => listFolders(deps.projects, input),
     attach: (input, { caller }) => attach(deps, input, caller.by),
     group_reset: async ({ group_id: groupId, confirm }, { caller }) =>
       (await registry.reset(groupId, confirm, caller.by)).view(),

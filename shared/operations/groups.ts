@@ -33,7 +33,7 @@ const Topic = text(LIMITS.group.topicBytes);
 const Path = z
   .string()
   .min(1)
-  .max(4096)
+  .max(LIMITS.folder.pathCharacters)
   .refine((path) => !path.includes("\u0000"), "contains a NUL");
 
 export const groupOperations = [
@@ -133,6 +133,27 @@ export const groupOperations = [
     callers: ["user"],
     lock: "home_write",
     effect: "write",
+    idempotent: true,
+  }),
+  operation({
+    name: "folder_list",
+    title: "List folders",
+    summary:
+      "Lists the folders in a folder of the daemon's machine, so that one can be chosen to attach: without links, by default without hidden ones, and at first in the person's own folder.",
+    input: z.strictObject({ path: Path.optional(), hidden: z.boolean().default(false) }),
+    output: z.strictObject({
+      /** Without links. */
+      path: z.string(),
+      /** Null at the top. */
+      parent: z.string().nullable(),
+      /** Their names. */
+      folders: z.array(z.string()),
+      /** There are others. */
+      more: z.boolean(),
+    }),
+    callers: ["user"],
+    lock: "none",
+    effect: "read",
     idempotent: true,
   }),
   operation({

@@ -32,6 +32,7 @@ const ROUTES: Partial<Record<OperationName, readonly [method: HttpMethod, path: 
   group_set_state: ["POST", "/groups/{group_id}/state"],
   group_start: ["POST", "/groups/{group_id}/start"],
   group_stop: ["POST", "/groups/{group_id}/stop"],
+  folder_list: ["GET", "/folders"],
   attach: ["POST", "/groups/{group_id}/attach"],
   group_reset: ["POST", "/groups/{group_id}/reset"],
   group_delete: ["DELETE", "/groups/{group_id}"],

@@ -4,7 +4,7 @@
  */
 
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import type { Page } from "playwright-core";
@@ -48,6 +48,68 @@ describe("Workbench: Groups, Actors and the window", () => {
     await until("something has the focus", () =>
       page.evaluate(() => document.activeElement !== null && document.activeElement !== document.body),
     );
+  });
+
+  it("chooses a folder of the machine by keyboard, whatever the folders are called", async () => {
+    const top = realpathSync(mkdtempSync(join(tmpdir(), "svc-chosen-")));
+    try {
+      const odd = "b <img src=x onerror=alert(1)>\u202e";
+      for (const name of ["a/inside", odd, ".hidden"]) mkdirSync(join(top, name), { recursive: true });
+      symlinkSync("/", join(top, "link"));
+      const { page } = await setting.window({ expected: /status of 400/ });
+      await page.locator("[aria-label='New Group']").click();
+      const path = page.locator("dialog[open] vscode-text-field input").first();
+      await path.fill(top);
+      await press(page, "Browse folders");
+      const rows = page.locator("dialog[open] .folder-row");
+      await rows.first().waitFor();
+      assert.deepEqual(await rows.locator(".file-name").allTextContents(), [
+        "a",
+        "b <img src=x onerror=alert(1)>\ufffd",
+      ]);
+      assert.equal(await page.locator("dialog[open] img").count(), 0);
+      assert.deepEqual(await violations(page), []);
+      const shown = (name: string) =>
+        until(name, async () => (await path.inputValue()) === join(top, name).replace(/\/$/, ""));
+      await rows.first().focus();
+      await page.keyboard.press("Enter");
+      await shown("a");
+      await rows.filter({ hasText: "inside" }).waitFor();
+      await page.keyboard.press("ArrowLeft");
+      await shown("");
+      await until("the folder it came from has the focus", () =>
+        page.evaluate(() => (document.activeElement as HTMLElement).dataset["name"] === "a"),
+      );
+      await page.keyboard.press("ArrowDown");
+      await page.keyboard.press("ArrowRight");
+      await shown(odd);
+      await page.locator("dialog[open] .hint", { hasText: "No folders in here" }).waitFor();
+      await page.locator("dialog[open] .folders-head button").click();
+      await shown("");
+      await page.locator("dialog[open] vscode-checkbox", { hasText: "hidden" }).click();
+      await rows.filter({ hasText: ".hidden" }).waitFor();
+      // A folder that goes away in the meantime says so, and the others stay.
+      rmSync(join(top, "a"), { recursive: true });
+      await page.locator("dialog[open] .folder-row[data-name=a]").click();
+      await page.locator("dialog[open] .failure", { hasText: "isn't an existing directory" }).waitFor();
+      await rows.filter({ hasText: "img" }).click();
+      await shown(odd);
+      await page.locator("dialog[open] vscode-text-field input").nth(1).fill("chosen");
+      await press(page, "Create Group");
+      await closed(page);
+      const { groups } = await setting.owner.result("group_list", {});
+      const group = await setting.owner.result("group_show", {
+        group_id: groups.find(({ title }) => title === "chosen")!.group_id,
+      });
+      assert.deepEqual(
+        group.scopes.map(({ path: attached }) => attached),
+        [join(top, odd)],
+      );
+      await page.context().close();
+      await setting.owner.result("group_delete", { group_id: group.group_id, confirm: group.group_id });
+    } finally {
+      rmSync(top, { recursive: true, force: true });
+    }
   });
 
   it("takes emoji that are joined of several in titles, and no other joiner", async () => {

@@ -257,6 +257,22 @@ describe("Workbench: reading", () => {
     await until("it is cut again", async () => (await height()) === cut);
   });
 
+  it("decodes named character references as Markdown has them, and no other", async () => {
+    const { groupId, actors } = await setting.group("references");
+    const written =
+      "a &copy;&ngE;&Tab;b &amp;lt; &ampx; &nosuchname; &copy &#x41; &lt;img src=x&gt; `&copy;`";
+    await actors["lead"]!.result("send", { group_id: groupId, text: written, to: ["user"] });
+    const { page } = await setting.window();
+    await openGroup(page, "references");
+    const shown = page.locator("svc-message .markdown p");
+    await shown.waitFor();
+    assert.equal(
+      await shown.textContent(),
+      "a \u00a9\u2267\u0338\tb &lt; &ampx; &nosuchname; &copy A <img src=x> &copy;",
+    );
+    assert.equal(await shown.locator("img").count(), 0);
+  });
+
   it("colors the code of languages that it knows, and shows every other text as it is", async () => {
     const { groupId, actors } = await setting.group("colors");
     const code = 'export const wanted = "</code><img src=x>"; // a comment\n\n\treturn 12;';

@@ -11,6 +11,7 @@ describe("help of the command line", () => {
     assert.deepEqual(
       [...OPERATIONS.keys()].filter((name) => !called.has(name)),
       [
+        "folder_list",
         "tools_listed",
         "runtime_activity_snapshot",
         "hook_decide",

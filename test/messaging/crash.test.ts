@@ -28,6 +28,8 @@ const FORGOTTEN = "a file that nobody sends";
 const projects: ProjectFiles = {
   canonical: (path) => path,
   isDirectory: () => false,
+  ownFolder: () => "/",
+  folders: async () => ({ names: [], more: false }),
   gitOrigin: () => null,
   openBelow: () => {
     throw new Error("no part of these stories");

@@ -24,6 +24,8 @@ const FILE = "the file of a message";
 const projects: ProjectFiles = {
   canonical: (path) => path,
   isDirectory: () => false,
+  ownFolder: () => "/",
+  folders: async () => ({ names: [], more: false }),
   gitOrigin: () => null,
   openBelow: () => assert.fail("no part of these stories"),
 };

@@ -360,6 +360,8 @@ describe("Receiver: deliver", () => {
     const projects = {
       canonical: () => null,
       isDirectory: () => false,
+      ownFolder: () => "/",
+      folders: async () => ({ names: [], more: false }),
       gitOrigin: () => null,
       openBelow: () => assert.fail(),
     };

@@ -356,6 +356,8 @@ export class SimulatedDaemon {
 const NO_PROJECTS: ProjectFiles = {
   canonical: () => null,
   isDirectory: () => false,
+  ownFolder: () => "/",
+  folders: async () => ({ names: [], more: false }),
   gitOrigin: () => null,
   openBelow: (root) => {
     throw Object.assign(new Error(`ENOENT: ${root}`), { code: "ENOENT" });

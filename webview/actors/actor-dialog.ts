@@ -111,7 +111,7 @@ abstract class ActorDialog extends DialogView {
     return found.version === null ? "" : ` ${found.version}`;
   }
 
-  /** The runtime whose own program would run; null if another would, or if nothing is known of it. */
+  /** The runtime whose own program would run; null if there is none, or if it isn't known. */
   get #own(): RuntimeDescription | null {
     if (this.runner === "external" || this.runtime === "custom" || this.command.trim() !== "") return null;
     return this.find(this.runtime) ?? null;

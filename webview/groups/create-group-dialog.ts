@@ -1,26 +1,31 @@
 /**
  * `<svc-create-group-dialog>`: a new Group, for a folder on the daemon's machine or without one.
  */
-import { html } from "lit";
+import { html, nothing } from "lit";
 import { DialogView } from "../controls/dialog.ts";
 import { button, textField } from "../controls/toolkit.ts";
 import type { Host } from "../hosts/host.ts";
+import "./folder-picker.ts";
 
 class CreateGroupDialog extends DialogView {
   static override readonly properties = {
     ...DialogView.properties,
     path: { state: true },
+    browsing: { state: true },
     groupTitle: { state: true },
     topic: { state: true },
   };
   declare host: Host;
   declare path: string;
+  /** Folders are shown to choose from. An editor has its own dialog for that. */
+  declare browsing: boolean;
   declare groupTitle: string;
   declare topic: string;
 
   constructor() {
     super();
     this.path = "";
+    this.browsing = false;
     this.groupTitle = "";
     this.topic = "";
   }
@@ -54,6 +59,19 @@ class CreateGroupDialog extends DialogView {
         this.path = path;
       },
     })}
+    ${
+      this.host.home !== "browser"
+        ? nothing
+        : this.browsing
+          ? html`<svc-folder-picker
+              .host=${this.host}
+              start=${this.path}
+              @folder=${({ detail }: CustomEvent<string>) => (this.path = detail)}
+            ></svc-folder-picker>`
+          : html`<div class="dialog-actions">
+              ${button({ label: "Browse folders…", icon: "folder", onClick: () => (this.browsing = true) })}
+            </div>`
+    }
     ${textField({
       label: "Title",
       value: this.groupTitle,
