@@ -36,7 +36,6 @@ import { openDialog } from "./dialogs.ts";
 import { takeDrops } from "./drops.ts";
 import { Elsewhere } from "./elsewhere.ts";
 import { welcome } from "./frame.ts";
-import { followEntry } from "./framed.ts";
 import { hearing } from "./heard.ts";
 import { handleKey } from "./keys.ts";
 import { Layout } from "./layout.ts";
@@ -164,15 +163,7 @@ class WorkbenchElement extends View {
     this.#showing.begin();
     this.#life = new AbortController();
     const { signal } = this.#life;
-    if (this.entry !== null) {
-      const release = followEntry(this.entry, {
-        host: this.host,
-        groups: this.#groups,
-        showing: this.#showing,
-        openConnections: () => void this.#dialog("connections", {}),
-      });
-      signal.addEventListener("abort", release);
-    }
+    if (this.entry !== null) void this.#follow(this.entry, signal);
     const returned = (): void => {
       this.#polling.look();
       this.#conversation?.returned();
@@ -198,6 +189,19 @@ class WorkbenchElement extends View {
       clearInterval(looking);
     });
     this.#hear(signal);
+  }
+
+  /** The page around this one. Its code is loaded where there is one. */
+  async #follow(entry: FrameEntry, signal: AbortSignal): Promise<void> {
+    const { followEntry } = await import("./framed.ts");
+    if (signal.aborted) return;
+    const release = followEntry(entry, {
+      host: this.host,
+      groups: this.#groups,
+      showing: this.#showing,
+      openConnections: () => void this.#dialog("connections", {}),
+    });
+    signal.addEventListener("abort", release);
   }
 
   override disconnectedCallback(): void {
