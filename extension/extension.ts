@@ -7,8 +7,9 @@ import { registerCommands } from "./commands.ts";
 import { CONTEXT } from "./contributions/contribution.ts";
 import { VIEWS } from "./contributions/views.ts";
 import { Claims } from "./daemon/claims.ts";
-import { Instance } from "./daemon/instance.ts";
+import { Instance, type Source } from "./daemon/instance.ts";
 import { DaemonLink } from "./daemon/link.ts";
+import { SavedGroups } from "./daemon/saved-groups.ts";
 import { registerProblems } from "./editor/problems.ts";
 import { openFolders } from "./folders.ts";
 import { registerLinks } from "./links.ts";
@@ -18,6 +19,7 @@ import { offerCommand } from "./terminals/command.ts";
 import { noticeVersions } from "./version-notice.ts";
 import { ConnectionsTree } from "./views/connections-tree.ts";
 import { GroupsTree } from "./views/groups-tree.ts";
+import { InstancesTree } from "./views/instances-tree.ts";
 import { NeedsYou } from "./views/needs-you.ts";
 import { createStatusItem } from "./views/status-item.ts";
 import { Webviews } from "./webviews/webviews.ts";
@@ -25,7 +27,9 @@ import { Webviews } from "./webviews/webviews.ts";
 export function activate(context: vscode.ExtensionContext): void {
   const home = chosenHome();
   const link = new DaemonLink(home);
-  const instance = new Instance({ call: (name, input) => link.client.result(name, input) });
+  const source: Source = { call: (name, input) => link.client.result(name, input) };
+  const instance = new Instance(source);
+  const saved = new SavedGroups(source, instance);
   const groupsTree = new GroupsTree(VIEWS.groups.id, instance, openFolders);
   const webviews = new Webviews(context, link.window);
   const claims = new Claims(join(context.globalStorageUri.fsPath, "notified"));
@@ -37,6 +41,7 @@ export function activate(context: vscode.ExtensionContext): void {
   instance.on("change", () => void setContext(parts));
   context.subscriptions.push(
     groupsTree,
+    new InstancesTree(VIEWS.instances.id, instance, saved),
     new NeedsYou(VIEWS.needsYou.id, instance),
     new ConnectionsTree(VIEWS.connections.id, instance),
     createStatusItem(link, instance),
@@ -78,7 +83,7 @@ async function setContext({ link, instance }: Parts): Promise<void> {
   // While the first answers are read, the views show that rather than that there is nothing.
   const state = link.state === "online" && !instance.loaded ? "connecting" : link.state;
   await set(CONTEXT.connection, state);
-  await set(CONTEXT.hasGroups, instance.groups.length > 0);
+  await set(CONTEXT.hasInstances, instance.others?.length !== 0);
 }
 
 /** Everything is in `context.subscriptions`. */

@@ -1,8 +1,10 @@
 /**
  * Links from outside: `vscode://svc.svc/group/<id>` opens the Group's Workbench,
- * `vscode://svc.svc/join#<invitation>` the form that accepts an invitation.
+ * `vscode://svc.svc/join#<invitation>` the form that accepts an invitation, and
+ * `vscode://svc.svc/?connect_invite=<id>` the one that answers another account's.
  */
 import * as vscode from "vscode";
+import { readInvitation } from "../shared/address.ts";
 import { LIMITS } from "../shared/limits.ts";
 import { DIRECT } from "../shared/names.ts";
 import { commandId } from "./contributions/commands.ts";
@@ -18,7 +20,12 @@ const INVITATION = new RegExp(
 /** A link only shows something: anyone can make one. */
 export function registerLinks(): vscode.Disposable {
   return vscode.window.registerUriHandler({
-    async handleUri({ path, fragment }) {
+    async handleUri({ path, query, fragment }) {
+      const invitation = path === "" || path === "/" ? readInvitation(query) : null;
+      if (invitation !== null) {
+        await vscode.commands.executeCommand(commandId("answerInvitation"), { text: invitation });
+        return;
+      }
       if (path === "/join" && (fragment === "" || INVITATION.test(fragment))) {
         await vscode.commands.executeCommand(commandId("acceptInvitation"), { text: fragment });
         return;

@@ -96,6 +96,8 @@ const WebviewMessage = z.discriminatedUnion("type", [
   }),
   z.strictObject({ type: z.literal("retry") }),
   z.strictObject({ type: z.literal("open-link"), url: text(webview.addressCharacters) }),
+  /** Opens the Workbench in a browser, at the query of an address. */
+  z.strictObject({ type: z.literal("open-browser"), query: text(webview.addressCharacters) }),
   /** Opens `path:line` in the editor. */
   z.strictObject({ type: z.literal("open-reference"), reference: text(webview.referenceCharacters) }),
   z.strictObject({ type: z.literal("title"), text: text(LIMITS.group.titleBytes + 16) }),
@@ -154,7 +156,7 @@ const Shown = z.strictObject({
   /** Actors to write to, besides those already chosen. */
   to: z.array(ActorId).check(z.maxLength(LIMITS.message.recipients)),
   /** Of a Group's connections. */
-  page: z.enum(["list", "invite", "join"]),
+  page: z.enum(["list", "invite", "join", "answer"]),
 });
 export type Shown = z.infer<typeof Shown>;
 

@@ -6,6 +6,7 @@ import { actorCommands } from "./actors.ts";
 import { daemonCommands } from "./daemon.ts";
 import { groupCommands } from "./groups.ts";
 import { type Handler, tell } from "./handling.ts";
+import { instanceCommands } from "./instances.ts";
 import { questionCommands } from "./questions.ts";
 import { sendingCommands } from "./sending.ts";
 import { webviewCommands } from "./webviews.ts";
@@ -18,6 +19,7 @@ export function createCommands(parts: Parts): RunCommand {
     ...daemonCommands(parts),
     ...groupCommands(parts),
     ...actorCommands(parts),
+    ...instanceCommands(parts),
     ...questionCommands(parts),
     ...sendingCommands(parts),
     ...webviewCommands(parts),

@@ -35,11 +35,6 @@ export function groupCommands(parts: Parts) {
       await vscode.commands.executeCommand(`${VIEWS.groups.id}.focus`);
       await groupsTree.view.reveal({ kind: "group", groupId }, { expand: true });
     },
-    async openInBrowser() {
-      await needDaemon(parts);
-      const { url } = await link.client.result("login_link_create", {});
-      await vscode.env.openExternal(vscode.Uri.parse(url));
-    },
     async endConnection(given: unknown) {
       needTrust();
       await needDaemon(parts);

@@ -37,6 +37,8 @@ export function webviewCommands(parts: Parts) {
     showConnections: connect("list"),
     inviteGroup: connect("invite"),
     acceptInvitation: connect("join"),
+    // From a link that names the invitation.
+    answerInvitation: connect("answer"),
     async showAccount() {
       needTrust();
       await needDaemon(parts);

@@ -1,5 +1,5 @@
 /** Every command: its title, when it is enabled and where it appears. */
-import { ONLINE } from "./contribution.ts";
+import { CONTEXT, ONLINE } from "./contribution.ts";
 
 export interface Command {
   title: string;
@@ -20,6 +20,17 @@ const commands = {
   attachFolder: { title: "Attach a Folder", icon: "add", enablement: ONLINE },
   openWorkbench: { title: "Open the Workbench", icon: "comment-discussion" },
   openInBrowser: { title: "Open the Workbench in the Browser", icon: "link-external", enablement: ONLINE },
+  openInstance: {
+    title: "Open an Instance of the Account in the Browser",
+    icon: "link-external",
+    enablement: `${ONLINE} && ${CONTEXT.hasInstances}`,
+  },
+  openInstancePage: {
+    title: "Open the Instance's Own Page",
+    icon: "globe",
+    enablement: ONLINE,
+    palette: false,
+  },
   showNeedsYou: { title: "Show What Needs You", icon: "bell-dot" },
   addActor: { title: "Add an Actor", icon: "person-add", enablement: ONLINE },
   startActor: { title: "Start the Actor", icon: "play", enablement: ONLINE },
@@ -31,6 +42,11 @@ const commands = {
   showConnections: { title: "Show a Group's Connections", icon: "plug", enablement: ONLINE },
   inviteGroup: { title: "Invite a Group on Another Machine", icon: "add", enablement: ONLINE },
   acceptInvitation: { title: "Accept an Invitation", icon: "key", enablement: ONLINE },
+  answerInvitation: {
+    title: "Answer an Invitation of Another Account",
+    enablement: ONLINE,
+    palette: false,
+  },
   showAccount: { title: "Show the Account", icon: "account", enablement: ONLINE },
   endConnection: {
     title: "End the Connection",

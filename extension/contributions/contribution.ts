@@ -7,12 +7,8 @@
 export const CONTEXT = {
   /** `unknown`, `connecting`, `online` or `absent` (extension/daemon/link.ts). */
   connection: "svc.connection",
-  /** The Home has at least one Group. */
-  hasGroups: "svc.hasGroups",
-  /** An open folder has a Group. */
-  folderAttached: "svc.folderAttached",
-  /** This VSIX brings a daemon, or `svc` was found. */
-  canStart: "svc.canStart",
+  /** The account has other instances, or doesn't say now whether it has. */
+  hasInstances: "svc.hasInstances",
 } as const;
 
 export const ONLINE = `${CONTEXT.connection} == online`;

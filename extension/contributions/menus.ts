@@ -13,6 +13,8 @@ interface Item {
 const ROW = {
   group: "viewItem =~ /^group\\b/",
   actor: "viewItem =~ /^actor\\b/",
+  /** Of another instance that a browser can open. */
+  elsewhere: "viewItem =~ /^other-.*\\breachable\\b/",
   can: (word: string) => `viewItem =~ /^actor\\b.*\\b${word}\\b/`,
 } as const;
 
@@ -22,7 +24,7 @@ const item = (name: CommandName, when: string, group: string): Item => ({
   group,
 });
 const inView = (view: string, row: string) => `view == ${view} && ${row}`;
-const { groups, needsYou, connections } = VIEWS;
+const { groups, instances, needsYou, connections } = VIEWS;
 
 export const MENUS: Readonly<Record<string, readonly Item[]>> = {
   "view/title": [
@@ -35,6 +37,7 @@ export const MENUS: Readonly<Record<string, readonly Item[]>> = {
     item("restartDaemon", `view == ${groups.id}`, "2_daemon@1"),
     item("stopDaemon", `view == ${groups.id}`, "2_daemon@2"),
     item("showLog", `view == ${groups.id}`, "2_daemon@3"),
+    item("refresh", `view == ${instances.id}`, "navigation@1"),
     item("refresh", `view == ${needsYou.id}`, "navigation@1"),
     item("inviteGroup", `view == ${connections.id}`, "navigation@1"),
     item("acceptInvitation", `view == ${connections.id}`, "navigation@2"),
@@ -59,6 +62,9 @@ export const MENUS: Readonly<Record<string, readonly Item[]>> = {
     item("restartActor", inView(groups.id, ROW.can("stoppable")), "2_run@3"),
     item("interruptActor", inView(groups.id, ROW.can("interruptible")), "2_run@4"),
     item("removeActor", inView(groups.id, ROW.actor), "9_remove@1"),
+    item("openInstance", inView(instances.id, ROW.elsewhere), "inline@1"),
+    item("openInstance", inView(instances.id, ROW.elsewhere), "1_open@1"),
+    item("openInstancePage", inView(instances.id, ROW.elsewhere), "1_open@2"),
     item("sendMessage", inView(needsYou.id, "viewItem =~ /^waiting actor\\b/"), "inline@1"),
     item("answerQuestion", inView(needsYou.id, "viewItem =~ /^waiting question\\b/"), "inline@1"),
     item(

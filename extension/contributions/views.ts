@@ -11,10 +11,18 @@ interface View {
   icon: string;
   /** Drawn by a page of ours; otherwise it is a tree. */
   type?: "webview";
+  /** When it is there at all. */
+  when?: string;
 }
 
 export const VIEWS = {
   groups: { id: "svc.groups", name: "Groups", icon: "media/svc.svg" },
+  instances: {
+    id: "svc.instances",
+    name: "Other Instances",
+    icon: "media/svc.svg",
+    when: `${ONLINE} && ${CONTEXT.hasInstances}`,
+  },
   needsYou: { id: "svc.needsYou", name: "Needs You", icon: "media/svc.svg" },
   connections: { id: "svc.connections", name: "Connections", icon: "media/svc.svg" },
   ticker: { id: "svc.ticker", name: "Ticker", icon: "media/svc.svg", type: "webview" },

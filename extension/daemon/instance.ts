@@ -14,6 +14,17 @@ import type { ArgumentsOf, OperationName, ResultOf } from "../../shared/operatio
 import type { GroupsListener } from "../../shared/stream-client/listeners.ts";
 
 export type AccountShown = ResultOf<"account_show">;
+type Connected = ResultOf<"connect_status">;
+
+/** Another instance of the account. */
+export interface OtherInstance {
+  instance_id: string;
+  name: string;
+  /** Null: it has no address. */
+  origin: string | null;
+  /** What was seen of it belongs to this link, device and origin alone. */
+  identity: string;
+}
 
 /** The part of the link that the store uses. */
 export interface Source {
@@ -42,13 +53,18 @@ const TOGETHER_MS = 30;
 /** Made when it is first needed: that takes tens of milliseconds. */
 let collator: Intl.Collator | undefined;
 
+function compareNames(one: string, other: string): number {
+  return (collator ??= new Intl.Collator(undefined, { numeric: true })).compare(one, other);
+}
+
 export class Instance extends EventEmitter<{ change: [] }> implements GroupsListener {
   readonly #source: Source;
   readonly #groups = new Map<string, Entry>();
   #relations: readonly DirectRelation[] = [];
   #connections: readonly Connection[] = [];
   #account: AccountShown | null = null;
-  #shared: ResultOf<"connect_status">["group_connections"] = null;
+  #shared: Connected["group_connections"] = null;
+  #connect: Connected["connect"] = null;
   #loaded = false;
   #round = 0;
   #telling: ReturnType<typeof setTimeout> | null = null;
@@ -67,10 +83,9 @@ export class Instance extends EventEmitter<{ change: [] }> implements GroupsList
 
   /** Sorted by title. */
   get groups(): KnownGroup[] {
-    const { compare } = (collator ??= new Intl.Collator(undefined, { numeric: true }));
     return [...this.#groups.values()].sort(
       (a, b) =>
-        compare(a.summary.title, b.summary.title) || (a.summary.group_id < b.summary.group_id ? -1 : 1),
+        compareNames(a.summary.title, b.summary.title) || (a.summary.group_id < b.summary.group_id ? -1 : 1),
     );
   }
 
@@ -78,9 +93,36 @@ export class Instance extends EventEmitter<{ change: [] }> implements GroupsList
     return this.#relations;
   }
 
+  /** Of every kind. */
+  get connections(): readonly Connection[] {
+    return this.#connections;
+  }
+
   /** Instances of this account, and Groups of other accounts. */
   get accountConnections(): readonly Connection[] {
     return this.#connections.filter(({ kind }) => kind !== "direct");
+  }
+
+  /**
+   * The other instances of the account by name; null while the account service doesn't confirm
+   * them.
+   */
+  get others(): OtherInstance[] | null {
+    const connect = this.#connect;
+    if (connect === null || connect.rejected) return [];
+    const { account_origin: origin, device_id: deviceId, instance_id: instanceId, directory } = connect;
+    if (directory === null || Date.parse(directory.expires_at) <= Date.now()) return null;
+    return directory.instances
+      .filter((entry) => entry.instance_id !== instanceId)
+      .map((entry) => ({
+        instance_id: entry.instance_id,
+        name: entry.display_name,
+        origin: entry.public_origin,
+        identity: JSON.stringify([origin, deviceId, entry.device_id, entry.public_origin]),
+      }))
+      .sort(
+        (one, other) => compareNames(one.name, other.name) || (one.instance_id < other.instance_id ? -1 : 1),
+      );
   }
 
   /** The link to an account; null until it is read. */
@@ -142,6 +184,7 @@ export class Instance extends EventEmitter<{ change: [] }> implements GroupsList
     this.#connections = [];
     this.#account = null;
     this.#shared = null;
+    this.#connect = null;
     this.#loaded = false;
     this.#tell();
   }
@@ -170,7 +213,7 @@ export class Instance extends EventEmitter<{ change: [] }> implements GroupsList
   /** Reads the connections and the account again: the stream says nothing about them. */
   async refreshConnections(): Promise<void> {
     const round = this.#round;
-    const [{ relations }, { connections }, account, { group_connections: shared }] = await Promise.all([
+    const [{ relations }, { connections }, account, connected] = await Promise.all([
       this.#source.call("connect_direct_status", {}),
       this.#source.call("connection_list", {}),
       this.#source.call("account_show", {}),
@@ -180,7 +223,8 @@ export class Instance extends EventEmitter<{ change: [] }> implements GroupsList
     this.#relations = relations;
     this.#connections = connections;
     this.#account = account;
-    this.#shared = shared;
+    this.#shared = connected.group_connections;
+    this.#connect = connected.connect;
     this.#tell();
   }
 

@@ -8,6 +8,7 @@ import { pipeline } from "node:stream/promises";
 import * as vscode from "vscode";
 import { LIMITS } from "../../shared/limits.ts";
 import type { Shown } from "../../shared/webview-protocol.ts";
+import { commandId } from "../contributions/commands.ts";
 import { openFolders } from "../folders.ts";
 import { plain } from "../plain.ts";
 import { type Reference, readReference } from "./references.ts";
@@ -33,6 +34,7 @@ export function editorPort(
     chooseFile,
     writeFile,
     openLink,
+    openInBrowser: (query) => void vscode.commands.executeCommand(commandId("openInBrowser"), { query }),
     openReference: (reference) => void openReference(reference),
     setTitle: (title) => changed.title?.(plain(title)),
     showing: (groupId) => changed.group?.(groupId),

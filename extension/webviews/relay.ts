@@ -37,6 +37,8 @@ export interface EditorPort {
   /** Writes the chunks to the path. Leaves nothing there when they fail. */
   writeFile(path: string, chunks: AsyncIterable<Uint8Array>): Promise<void>;
   openLink(url: string): void;
+  /** Opens the Workbench in a browser, at the query of an address. */
+  openInBrowser(query: string): void;
   openReference(reference: string): void;
   setTitle(title: string): void;
   showing(groupId: string | null): void;
@@ -171,6 +173,9 @@ export class Relay {
         break;
       case "open-link":
         this.#editor.openLink(message.url);
+        break;
+      case "open-browser":
+        this.#editor.openInBrowser(message.query);
         break;
       case "open-reference":
         this.#editor.openReference(message.reference);

@@ -105,19 +105,13 @@ describe("agents that a person connects, in the editor", function () {
   });
 
   it("opens the form for an invitation from a link, and nothing else", async () => {
-    const open = async (link: string): Promise<void> => {
-      await window.command("Developer: Open URL");
-      await window.enter("URL to open", link);
-      const dialog = window.page.locator(".monaco-dialog-box");
-      await dialog.getByText("Open", { exact: true }).click();
-    };
-    await open("vscode://svc.svc/join#svc-direct:not-one");
+    await window.openUrl("vscode://svc.svc/join#svc-direct:not-one");
     const form = await window.documentWith("textarea.invitation-field");
     const field = form.locator("textarea.invitation-field");
     await until("it is filled in", async () => (await field.inputValue()) === "svc-direct:not-one");
     await picture("invitation");
     assert.deepEqual((await owner.result("connect_direct_status", {})).relations, []);
-    await open("vscode://svc.svc/join#something%20else");
+    await window.openUrl("vscode://svc.svc/join#something%20else");
     await window.notification(/doesn't know this link/).waitFor();
     await window.clearNotifications();
     await window.command("View: Close All Editors");

@@ -70,11 +70,15 @@ export class Editor {
   }
 
   /** A window on a folder or workspace file, in a browser profile of its own. */
-  async window(path: string, options: { theme?: "light" | "dark" } = {}): Promise<EditorWindow> {
+  async window(
+    path: string,
+    options: { theme?: "light" | "dark"; anyCertificate?: true } = {},
+  ): Promise<EditorWindow> {
     const context = await this.#browser.newContext({
       viewport: { width: 1280, height: 860 },
       colorScheme: options.theme ?? "dark",
       permissions: ["clipboard-read", "clipboard-write"],
+      ignoreHTTPSErrors: options.anyCertificate === true,
     });
     this.#contexts.push(context);
     const page = await context.newPage();
@@ -279,6 +283,13 @@ export class EditorWindow {
    */
   async command(title: string): Promise<void> {
     await this.#quickly("F1", `>${title}`, title);
+  }
+
+  /** Follows a link to the extension, and lets it be opened. */
+  async openUrl(link: string): Promise<void> {
+    await this.command("Developer: Open URL");
+    await this.enter("URL to open", link);
+    await this.page.locator(".monaco-dialog-box").getByText("Open", { exact: true }).click();
   }
 
   /** Opens a file of the folder by its name. */

@@ -139,6 +139,29 @@ describe("the Workbench in an editor tab", function () {
     await page.locator(".tab", { hasText: "cart.ts" }).waitFor({ state: "detached" });
   });
 
+  it("shows what is presented, and leaves to a browser what a webview may not frame", async () => {
+    const panel = tab().locator("svc-presentations");
+    const publish = (slot: number, kind: "markdown" | "html", text: string) =>
+      lead.result("presentation_publish", { group_id: groupId, slot, title: "Report", kind, text });
+    await publish(1, "markdown", "# All green");
+    await publish(2, "html", "<script>document.write(1)</script>");
+    const refs = [{ kind: "presentation_ref" as const, slot: 1, title: "The report" }];
+    await lead.result("send", { group_id: groupId, text: "See the slot.", to: ["user"], refs });
+    await message("See the slot.").locator("button", { hasText: "The report" }).click();
+    await panel.locator("h1", { hasText: "All green" }).waitFor();
+    await picture("presentation");
+    await panel.locator(".tabs button").nth(1).click();
+    await panel.locator("vscode-button", { hasText: "Open in the browser" }).click();
+    // Here the editor forwards the daemon's port under a path, which isn't the daemon's address.
+    await window
+      .notification(/reaches the daemon only as .*\/proxy\/\d+\/, which the daemon refuses/)
+      .waitFor();
+    await picture("presentation-elsewhere");
+    await window.clearNotifications();
+    await panel.locator("button[aria-label^='Close the presentations']").click();
+    await panel.waitFor({ state: "detached" });
+  });
+
   it("shows a whole conversation, each message once and in its order", async () => {
     const texts = Array.from({ length: MESSAGES }, (_, number) => `message ${number}.`);
     for (const text of texts) await say(text);

@@ -18,6 +18,7 @@ import { addressOf, partiesOf } from "../../shared/message-parties.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import type { Connection } from "../../shared/operations/connect.ts";
 import type { DirectRelation } from "../../shared/operations/direct.ts";
+import { instanceQuery, readPlace } from "../../shared/remote-place.ts";
 import { sharingSentence } from "../../shared/sharing-words.ts";
 import { sizeWords } from "../../shared/size-words.ts";
 import { age, ago, lasting, past, secondsFrom, timeIn } from "../../shared/time-words.ts";
@@ -97,6 +98,23 @@ describe("a connection in words", () => {
     online: true,
     error: null,
   } as unknown as DirectRelation;
+
+  it("to other instances begin with an address that names one, and perhaps a Group there", () => {
+    const instanceId = "12D3KooWC5wZpLwvSsQT1vzYvvdpKjRMe8E25kEFh9hwLbUoa8hg";
+    const groupId = "g_0123456789ab";
+    for (const place of [
+      { instanceId, groupId },
+      { instanceId, groupId: null },
+    ])
+      assert.deepEqual(readPlace(instanceQuery(place.instanceId, place.groupId)), place);
+    assert.deepEqual(readPlace(`?group=g_1&instance=${instanceId}&instance_group=../x`), {
+      instanceId,
+      groupId: null,
+    });
+    for (const wrong of ["", "0OIl", "../", "javascript:alert(1)", "a".repeat(129)])
+      assert.equal(readPlace(`?instance=${encodeURIComponent(wrong)}`), null);
+    assert.equal(readPlace(`?instance_group=${groupId}`), null);
+  });
 
   it("to other accounts begin with an address that names one whole invitation", () => {
     const id = "0a9b1c2d-0000-8000-8000-00000000000f";

@@ -90,7 +90,7 @@ class SharingDialog extends DialogView {
     return html`${
       this.invitation === null
         ? html`<p>You select <bdi>${shownName(this.groupTitle)}</bdi>, then continue on the page of the account service${service === null ? nothing : html`, <code>${service}</code>`}. There you name the member whom you invite. Nothing is shared before they accept.</p>`
-        : html`<p>Someone invites you to connect one of your Groups with one of theirs. Choose yours, then continue on the page of the account service${service === null ? nothing : html`, <code>${service}</code>`}. It shows who invites you and what they will be able to do, and asks before anything is connected.</p>`
+        : html`<p>Someone invites you to connect ${this.#isSettled ? html`<bdi>${shownName(this.groupTitle)}</bdi>` : "one of your Groups"} with one of theirs. ${this.#isSettled ? "Select it" : "Choose yours"}, then continue on the page of the account service${service === null ? nothing : html`, <code>${service}</code>`}. It shows who invites you and what they will be able to do, and asks before anything is connected.</p>`
     }
       ${this.#isSettled ? nothing : this.#choice()}
       ${this.invitation === null ? this.#invited() : nothing}

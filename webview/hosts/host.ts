@@ -66,6 +66,8 @@ export interface Addresses {
    * it afterwards, so that it is answered only once. Null if there is none.
    */
   takeInvitation(): string | null;
+  /** The query with which the page was opened. */
+  readonly first: string;
   /** Changes it. With `step`, Back leads to the one before. */
   set(address: Address, step: boolean): void;
   /** Follows Back and Forward. */
@@ -126,6 +128,8 @@ export interface Host {
   /** What this page alone keeps, also when it is loaded again. */
   readonly page: PageMemory;
   openLink(url: string): void;
+  /** Opens an address in a browser, signed in; null where this is one. */
+  readonly openInBrowser: ((address: Address) => void) | null;
   /** Opens a file at a line, given as `path:line`; null where there is no editor. */
   readonly openReference: ((reference: string) => void) | null;
 }

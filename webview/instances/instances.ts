@@ -5,6 +5,7 @@
 import type { FrameGroup } from "../../shared/frame-protocol.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import type { ResultOf } from "../../shared/operations/registry.ts";
+import { type RemotePlace, readPlace } from "../../shared/remote-place.ts";
 import { Store } from "../controls/store.ts";
 import { type Host, HostError } from "../hosts/host.ts";
 import type { FrameProblem } from "./frame-words.ts";
@@ -38,6 +39,8 @@ interface Kept {
 export interface InstanceParts {
   host: Pick<Host, "call" | "page">;
   open: FrameParts["open"];
+  /** With which the page was opened. */
+  query: string;
   /** The person wants to see the list. */
   sidebar(): void;
   /** Loads the page again. */
@@ -58,6 +61,8 @@ export class Instances extends Store {
   readonly problems = new Map<string, FrameProblem & { at: number }>();
   #saved: Record<string, SavedGroups>;
   #binding: string | null;
+  /** Where the page was asked to go, until the instance is listed or known not to be. */
+  #place: RemotePlace | null;
   #missed = 0;
   #asked = 0;
   #timer: ReturnType<typeof setInterval> | null = null;
@@ -66,6 +71,7 @@ export class Instances extends Store {
   constructor(parts: InstanceParts) {
     super();
     this.#parts = parts;
+    this.#place = readPlace(parts.query);
     const kept = parts.host.page.get("instances") as Kept | null;
     this.#binding = kept?.binding ?? null;
     this.#saved = kept?.saved ?? {};
@@ -77,8 +83,9 @@ export class Instances extends Store {
     addEventListener("pagehide", this.#keep);
     addEventListener("focus", this.#returned);
     void this.check().then(() => {
-      const open = this.#parts.host.page.get("instance-open");
-      if (typeof open === "string" && this.find(open) !== undefined) this.show(open);
+      const open = this.#parts.host.page.get("instance-open") as RemotePlace | null;
+      if (this.live === null && this.#place === null && open !== null)
+        this.show(open.instanceId, open.groupId);
     });
   }
 
@@ -108,6 +115,8 @@ export class Instances extends Store {
   show(instanceId: string, groupId: string | null = null, connections = false): void {
     const instance = this.find(instanceId);
     if (instance === undefined) return;
+    this.#place = null;
+    this.#parts.host.page.set("instance-open", { instanceId, groupId } satisfies RemotePlace);
     const { live } = this;
     const isShown = live !== null && live.phase !== "failed" && live.target.instance_id === instanceId;
     if (isShown) {
@@ -115,7 +124,6 @@ export class Instances extends Store {
       return;
     }
     this.#end();
-    this.#parts.host.page.set("instance-open", instanceId);
     const { device_id: deviceId, origin, name } = instance;
     const frame = new LiveFrame({
       target: { instance_id: instanceId, device_id: deviceId, origin: origin ?? "", name },
@@ -136,6 +144,7 @@ export class Instances extends Store {
 
   /** Back to this machine's own Groups. */
   leave(): void {
+    this.#place = null;
     if (this.live === null) return;
     this.#parts.host.page.set("instance-open", null);
     this.#end();
@@ -183,6 +192,9 @@ export class Instances extends Store {
       }))
       .sort((one, other) => one.name.localeCompare(other.name));
     this.#clearReplaced();
+    const place = this.#place;
+    this.#place = null;
+    if (place !== null) this.show(place.instanceId, place.groupId);
   }
 
   /** Another device or another origin isn't what was seen. */

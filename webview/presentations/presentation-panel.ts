@@ -233,18 +233,13 @@ class PresentationsElement extends View {
     return html`<div class="empty">
       ${icon("link-external", "empty-icon")}
       <p>The editor can’t show this kind. A browser can.</p>
-      ${button({ label: "Open in the browser", primary: true, onClick: () => void this.#openInBrowser() })}
+      ${button({ label: "Open in the browser", primary: true, onClick: () => this.#openInBrowser() })}
     </div>`;
   }
 
-  async #openInBrowser(): Promise<void> {
+  #openInBrowser(): void {
     const { conversation, slotNumber: slot, versionId } = this;
-    try {
-      const address = { ...NOWHERE, groupId: conversation.groupId, slot, versionId };
-      this.host.openLink(await this.host.addresses.link(address));
-    } catch (error) {
-      this.problem = wordsOf(error);
-    }
+    this.host.openInBrowser?.({ ...NOWHERE, groupId: conversation.groupId, slot, versionId });
   }
 
   #address({ slot, event_id: eventId }: Presentation): string | null {

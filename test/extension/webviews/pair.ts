@@ -158,6 +158,7 @@ export class Pair {
         log.push(["write", path, Buffer.concat(parts).toString("utf8")]);
       },
       openLink: (url) => log.push(["link", url]),
+      openInBrowser: (query) => log.push(["browser", query]),
       openReference: (reference) => log.push(["reference", reference]),
       setTitle: (title) => log.push(["title", title]),
       showing: (groupId) => log.push(["showing", groupId]),

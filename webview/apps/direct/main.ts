@@ -13,6 +13,8 @@ import type { VsCodeHost } from "../../hosts/vscode/vscode-host.ts";
 
 const EVERY_MS = 10_000;
 const root = document.getElementById("root")!;
+/** The Group that is shown. */
+let current: OpenGroup | null = null;
 
 function show(
   host: VsCodeHost,
@@ -21,8 +23,12 @@ function show(
   host.remember("group", groupId);
   const group = new OpenGroup(host, groupId);
   const connections = new GroupConnections(host, groupId, EVERY_MS, () => !document.hidden);
+  current = group;
   void group.refresh().then(() => {
-    document.title = `Connections of ${group.group?.title ?? "a Group"}`;
+    if (current !== group) return;
+    const title = group.group?.title ?? "a Group";
+    document.title = `Connections of ${title}`;
+    if (page === "answer") openDialog(host, "sharing", { groupId, groupTitle: title, invitation: text });
   });
   // Another Group has another element, and nothing of the earlier one.
   render(html``, root);
@@ -31,20 +37,26 @@ function show(
       ?embedded=${true}
       .host=${host}
       .conversation=${{ groupId, group, connections }}
-      .first=${page}
+      .first=${page === "answer" ? "list" : page}
       .pasted=${page === "join" ? (text ?? "") : ""}
     ></svc-connections-dialog>`,
     root,
   );
 }
 
+/** The account and other accounts have dialogs of their own here. */
+function openDialog(host: VsCodeHost, name: string, fields: Record<string, unknown>): void {
+  const element = `svc-${name}-dialog`;
+  document.querySelector(element)?.remove();
+  document.body.append(Object.assign(document.createElement(element), { host, ...fields }));
+}
+
 async function begin(): Promise<void> {
   render(skeleton(4, "list"), root);
   const { host, welcome } = await openInEditor((shown) => show(host, shown));
-  // The account and other accounts have dialogs of their own here.
   document.addEventListener("open-dialog", (event) => {
     const { name, ...fields } = (event as CustomEvent<{ name: string }>).detail;
-    document.body.append(Object.assign(document.createElement(`svc-${name}-dialog`), { host, ...fields }));
+    openDialog(host, name, fields);
   });
   const kept = host.recall("group");
   if (welcome.shown !== null) show(host, welcome.shown);

@@ -21,6 +21,8 @@ export class Elsewhere extends Store {
   /** Null until the account has any. */
   instances: Instances | null = null;
   readonly #parts: Parts;
+  /** The person went to a Group here: where the page was opened counts no more. */
+  #left = false;
   #ended = false;
 
   constructor(parts: Parts) {
@@ -50,6 +52,7 @@ export class Elsewhere extends Store {
   /** Back to this machine's own Groups, where `then` goes on. */
   leave(then: () => void = () => {}): void {
     this.#askFirst(() => {
+      this.#left = true;
       this.instances?.leave();
       then();
     });
@@ -86,6 +89,7 @@ export class Elsewhere extends Store {
     this.instances = new Instances({
       host,
       open,
+      query: this.#left ? "" : host.addresses.first,
       sidebar: () => layout.show("groups"),
       reload: () => location.reload(),
     });

@@ -4,6 +4,7 @@ import type { Release } from "../../../shared/stream-client/listeners.ts";
 import type { Addresses } from "../host.ts";
 
 export class BrowserAddresses implements Addresses {
+  readonly first = location.search;
   readonly #path: string | null;
 
   /** `path` is where links lead instead of to the page's own, which no other tab can open. */

@@ -30,6 +30,7 @@ const WS_ORIGIN = location.origin.replace(/^http/, "ws");
 
 export class HttpHost implements Host {
   readonly home = "browser";
+  readonly openInBrowser = null;
   readonly openReference = null;
   readonly addresses: BrowserAddresses;
   readonly #requests: Requests;

@@ -13,6 +13,7 @@ interface TabState {
 }
 
 export class TabAddresses implements Addresses {
+  readonly first = "";
   readonly #host: Pick<Host, "call">;
   readonly #state: TabState;
 

@@ -3,7 +3,7 @@
  * the page may connect to nothing.
  */
 import { Acknowledged } from "../../../shared/acknowledged.ts";
-import { NOWHERE } from "../../../shared/address.ts";
+import { type Address, addressQuery, NOWHERE } from "../../../shared/address.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import type { ArgumentsOf, OperationName, ResultOf } from "../../../shared/operations/registry.ts";
 import type {
@@ -275,6 +275,10 @@ export class VsCodeHost implements Host {
   openLink(url: string): void {
     this.#channel.post({ type: "open-link", url });
   }
+
+  readonly openInBrowser = (address: Address): void => {
+    this.#channel.post({ type: "open-browser", query: addressQuery(address) });
+  };
 
   readonly openReference = (reference: string): void => {
     this.#channel.post({ type: "open-reference", reference });
