@@ -74,7 +74,7 @@ function storeOf(kind: Kind, devices: number): Promise<FilledStore> {
   return store;
 }
 
-/** What the service is asked, what the bare statements do beside it, and how near it should come. */
+/** What is asked of the service, the bare statements beside it, and how near it should come. */
 const ROWS = {
   directory: { asked: "directories", bare: "directories", what: "statement", goal: 0.35, floor: 0.18 },
   registration: { asked: "registrations", bare: "upserts", what: "upsert", goal: 0.3, floor: 0.15 },

@@ -33,7 +33,7 @@ export class InstancesWindow {
     for (const name of others) await this.row(name).waitFor();
   }
 
-  /** Chooses an instance, which asks for a sign-in of its own inside the page, and a Group there. */
+  /** Chooses an instance, signs in to it inside the page, and chooses a Group there. */
   async signIn(name: string, link: string, title: string): Promise<void> {
     await this.row(name).click();
     await this.inside.locator("vscode-text-field input").fill(link);
