@@ -126,6 +126,11 @@ async function demo(session: DemoSession, authority: TestAuthority): Promise<num
   }
 }
 
+const { DISPLAY, WAYLAND_DISPLAY } = process.env;
+if (flags.headed && process.platform === "linux" && DISPLAY === undefined && WAYLAND_DISPLAY === undefined) {
+  console.error("This machine has no display for a window. Run the demo without --headed.");
+  process.exit(1);
+}
 const authority = new TestAuthority();
 // Also after a second Ctrl-C, which ends the demo at once.
 process.once("exit", () => authority.remove());
