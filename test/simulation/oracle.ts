@@ -76,6 +76,13 @@ const LEASE_MS = LIMITS.link.validSeconds * 1000;
 /** Clocks of machines that are well differ so much, and a disk takes so long. */
 const SLACK_MS = 20_000;
 
+/** What the account service says of a device that it doesn't take, for good. */
+const DEFINITE: ReadonlySet<string | null> = new Set([
+  "device_disabled",
+  "account_logged_out",
+  "instance_conflict",
+]);
+
 type Data = Record<string, unknown>;
 
 export class Oracle {
@@ -185,6 +192,17 @@ export class Oracle {
     if (this.#world.time < this.#starvationDue) return;
     this.#starvationDue = this.#world.time + LOOK_MS;
     this.#checkStarvation();
+    this.#checkRefused();
+  }
+
+  /** What the account service refused for good isn't used until its time is over. */
+  #checkRefused(): void {
+    if (this.#service === null) return;
+    for (const { name, services } of this.#daemons) {
+      const connect = services?.account.status().connect ?? null;
+      if (connect !== null && connect.directory !== null && DEFINITE.has(connect.error_code))
+        this.violate("a definite refusal counts", `${name} uses its directory after ${connect.error_code}`);
+    }
   }
 
   /** A Group that was reset stays reset. */
