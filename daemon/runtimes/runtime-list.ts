@@ -37,9 +37,16 @@ async function describe(
     tools: entry.mcp !== "none",
     activity: entry.hooks !== "none",
     proof: entry.evidence !== "none",
-    missing: [
-      ...(found === undefined && entry.programs.length > 0 ? ["program" as const] : []),
-      ...(around === null ? [] : missingFor(entry.runtime, around)),
-    ],
+    missing: missingOf(entry, found !== undefined, around),
   };
+}
+
+/** What its files say matters only once there is a program. */
+function missingOf(
+  entry: RuntimeEntry,
+  isInstalled: boolean,
+  around: Surroundings | null,
+): RuntimeDescription["missing"] {
+  if (!isInstalled) return entry.programs.length > 0 ? ["program"] : [];
+  return around === null ? [] : missingFor(entry.runtime, around);
 }

@@ -150,7 +150,7 @@ abstract class ActorDialog extends DialogView {
     return (this.#own === null ? [] : missingWords(this.#own)).map(
       ({ what, command, remedy }) => html`<p class="missing" role="status">
         ${icon("warning")}<span
-          >${`${what} ${remedy}`.replaceAll("'", "’")}${command === undefined ? nothing : html` <code>${command}</code>`}</span
+          >${`${what} ${remedy}`.replaceAll(/(?<=\w)'(?=\w)/g, "’")}${command === undefined ? nothing : html` <code>${command}</code>`}</span
         >
       </p>`,
     );
