@@ -114,7 +114,8 @@ export class Runtimes implements ActorRunner {
         const group = groupId === undefined ? null : this.#deps.registry.get(groupId);
         const actor = actorId === undefined ? null : (group?.actor(actorId) ?? null);
         const around = this.#launcher.surroundings(group, actor);
-        const path = around.environment["PATH"] ?? "";
+        // Where a program is found is told, and nothing tells a private value.
+        const path = { ...this.#deps.environment, ...actor?.env }["PATH"] ?? "";
         // What the machine's owner is logged in to isn't for those who work in some Groups.
         const runtimes = await listRuntimes(
           this.#deps.processes,
