@@ -1,4 +1,6 @@
-/** Copies an embedded store into an empty PostgreSQL (docs/account-service.md#move-to-postgresql). */
+/**
+ * Copies an embedded store into an empty PostgreSQL (docs/account-service.md#move-to-postgresql).
+ */
 import { sql } from "kysely";
 import { StoreProblem } from "./problem.ts";
 import type { Schema } from "./schema.ts";
