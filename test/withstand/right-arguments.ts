@@ -39,6 +39,7 @@ export function rightArguments(there: There): (contract: OperationContract) => R
     query: "query",
     actor: "lead",
     open: false,
+    hidden: false,
     ts: "2026-11-22T00:00:00.000Z",
     confirm: "no",
     active_scope_key: scopeKey,
