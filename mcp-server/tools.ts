@@ -212,6 +212,7 @@ export const TOOLS: readonly Tool[] = [
     },
     defaultAction: "list",
     fields: { idempotency_key: "client_id" },
+    hidden: ["sha256"],
     arguments: {
       slot: "One slot for one subject.",
       path: "File of your project.",

@@ -1,8 +1,9 @@
 /** What is shown beside a Group's conversation. */
 import { randomUUID } from "node:crypto";
-import { basename, extname, resolve } from "node:path";
+import { basename, resolve } from "node:path";
 import { addressQuery, NOWHERE } from "../../shared/address.ts";
 import type { Presentation } from "../../shared/operations/presentations.ts";
+import { kindOfFile } from "../../shared/presentation-file.ts";
 import type { PresentationKind } from "../../shared/presentation-kind.ts";
 import { sizeWords } from "../../shared/size-words.ts";
 import type { CommandContext } from "../context.ts";
@@ -10,23 +11,6 @@ import { readInput } from "../input.ts";
 import { oneLine } from "../output.ts";
 import { counted, moment } from "../render.ts";
 import { openWorkbench } from "./open.ts";
-
-/** By a file's extension. */
-const KINDS: Readonly<Record<string, PresentationKind>> = {
-  ".md": "markdown",
-  ".markdown": "markdown",
-  ".html": "html",
-  ".htm": "html",
-  ".csv": "csv",
-  ".pdf": "pdf",
-  ".png": "image",
-  ".jpg": "image",
-  ".jpeg": "image",
-  ".gif": "image",
-  ".webp": "image",
-  ".avif": "image",
-  ".svg": "image",
-};
 
 function slotOf(context: CommandContext): number {
   const typed = context.arg(0);
@@ -43,7 +27,7 @@ async function source(context: CommandContext) {
   if ((file === "") === (url === undefined)) throw context.usage("Give a file, - or --url, and only one.");
   if (url !== undefined) return { url, kind: kind ?? ("url" as const), title: title ?? url };
   if (file !== "-") {
-    const known = kind ?? KINDS[extname(file).toLowerCase()];
+    const known = kind ?? kindOfFile(file);
     if (known === undefined) throw context.usage("The file's name doesn't say what it is: give --kind.");
     return { path: resolve(file), kind: known, title: title ?? basename(file) };
   }

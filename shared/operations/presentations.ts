@@ -41,6 +41,8 @@ export const presentationOperations = [
       /** A file in an attached project. */
       path: z.string().min(1).max(limits.pathCharacters).optional(),
       text: text(limits.textBytes).optional(),
+      /** A file that was uploaded to the Group. */
+      sha256: Sha256.optional(),
       url: WebAddress.optional(),
       client_id: ClientId.optional(),
     }),

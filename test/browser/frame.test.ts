@@ -4,18 +4,20 @@
  */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { readFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:https";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import type { Browser, BrowserContext, Frame, Page } from "playwright-core";
+import type { Browser, BrowserContext, Frame, Page, Request } from "playwright-core";
 import type { FrameProof } from "../../shared/frame-protocol.ts";
 import { freePort, TestInstance, TestService } from "../account/service.ts";
 import { verifies } from "../requirements.ts";
 import { TestAuthority } from "../support/certificates.ts";
 import { MachineClock } from "../support/manual-clock.ts";
+import { textOf } from "../support/events.ts";
 import { until } from "../support/until.ts";
-import { launchBrowser, Setting } from "./setting.ts";
+import { launchBrowser, launchProfile, Setting } from "./setting.ts";
 
 /** A page that can frame, and writes down what it hears from whom. */
 const PARENT = `<!doctype html><title>Entry</title><style>html, body { margin: 0; height: 100%; }
@@ -56,6 +58,8 @@ describe("Workbench in a frame of another instance's page", function () {
   let instanceId: string;
   let origin: string;
   let groups: Record<string, string>;
+  /** Of "Bench". */
+  let lead: ReturnType<Setting["daemon"]["client"]>;
   const servers: Server[] = [];
   let entry: string;
   let otherEntry: string;
@@ -167,7 +171,11 @@ describe("Workbench in a frame of another instance's page", function () {
     });
     [instanceId, targetDevice] = [connect.instance_id, connect.device_id];
     groups = {};
-    for (const title of ["Bench", "Kiln"]) groups[title] = (await lab.group(title)).groupId;
+    for (const title of ["Bench", "Kiln"]) {
+      const group = await lab.group(title);
+      groups[title] = group.groupId;
+      if (title === "Bench") lead = group.actors["lead"]!;
+    }
     context = await browser.newContext({
       ignoreHTTPSErrors: true,
       viewport: { width: 1280, height: 800 },
@@ -202,7 +210,7 @@ describe("Workbench in a frame of another instance's page", function () {
       name: "Some",
       groups: [groups["Bench"]!],
     });
-    verifies("WB-072", "WB-073");
+    verifies("WB-072");
     await signIn(page, restricted.token);
     await inside(page).locator(".failure", { hasText: "administrator" }).waitFor();
     assert.ok(!(await types(page)).includes("groups"));
@@ -239,6 +247,43 @@ describe("Workbench in a frame of another instance's page", function () {
     for (const url of requested)
       assert.ok(!secrets.some((secret) => url.includes(secret)) && !url.includes("proof="), url);
   });
+
+  for (const [what, profile, kept] of [
+    ["third-party cookies", { cookie_controls_mode: 1, block_third_party_cookies: true }, true],
+    ["all cookies", { default_content_setting_values: { cookies: 2 } }, false],
+  ] as const) {
+    it(`${kept ? "keeps its sign-in" : "says that nobody stays signed in"} where the browser blocks ${what}`, async () => {
+      verifies("WB-052");
+      const folder = mkdtempSync(join(tmpdir(), "svc-profile-"));
+      mkdirSync(join(folder, "Default"));
+      writeFileSync(join(folder, "Default", "Preferences"), JSON.stringify({ profile }));
+      const strict = await launchProfile(folder);
+      try {
+        const strictPage = await strict.newPage();
+        strictPage.setDefaultTimeout(60_000);
+        await strictPage.goto(entry);
+        await open(strictPage, entry);
+        await until("it is locked", async () => (await types(strictPage)).includes("locked"));
+        const probe = await inside(strictPage).evaluate(() => {
+          document.cookie = "probe=1; Secure; SameSite=None";
+          return document.cookie;
+        });
+        assert.equal(probe, "", "an ordinary cookie is blocked");
+        await signIn(strictPage, await lab.loginLink());
+        if (!kept) {
+          await inside(strictPage).locator(".failure", { hasText: "in its own tab" }).waitFor();
+          assert.ok(!(await types(strictPage)).includes("groups"));
+          return;
+        }
+        await until("the Groups", async () => (await types(strictPage)).includes("groups"));
+        await open(strictPage, entry);
+        await until("the Groups again", async () => (await types(strictPage)).includes("groups"));
+      } finally {
+        await strict.close();
+        rmSync(folder, { recursive: true, force: true });
+      }
+    });
+  }
 
   it("goes where the entry says, by growing revisions, and opens the connections once", async () => {
     verifies("WB-023", "WB-024", "WB-025", "WB-026", "WB-027", "WB-033");
@@ -295,6 +340,51 @@ describe("Workbench in a frame of another instance's page", function () {
     await page.keyboard.press("Escape");
     await dirty(false);
     await inside(page).locator("svc-composer textarea").fill("");
+  });
+
+  it("shows slots and saves files with the frame's id in their addresses, and no credential", async () => {
+    verifies("WB-018", "WB-020", "WB-021", "WB-022");
+    const frameId = await admitted();
+    await post(page, frameId, { type: "select", group_id: groups["Bench"], revision: 1 });
+    await inside(page).locator(".group-title", { hasText: "Bench" }).waitFor();
+    const asked: { url: string; type: string; headers: Record<string, string> }[] = [];
+    const note = (request: Request) =>
+      asked.push({ url: request.url(), type: request.resourceType(), headers: request.headers() });
+    page.on("request", note);
+    const group_id = groups["Bench"]!;
+    const published = { kind: "html", title: "A page", text: "<h1>Nested</h1>" } as const;
+    await lab.owner.result("presentation_publish", { group_id, slot: 1, ...published });
+    await inside(page).getByRole("button", { name: "Presentations", exact: true }).click();
+    const nested = inside(page).frameLocator("iframe.presentation-frame");
+    await nested.locator("h1", { hasText: "Nested" }).waitFor();
+    await inside(page).getByRole("button", { name: "Close the presentations" }).click();
+
+    const file = { name: "facts.bin", mimeType: "application/octet-stream", buffer: Buffer.from("\0facts") };
+    await inside(page).locator("svc-composer input[type=file]").setInputFiles(file);
+    await inside(page).locator("svc-composer .upload", { hasText: "facts.bin" }).waitFor();
+    await inside(page).locator("svc-composer textarea").fill("With a file");
+    await inside(page).locator("svc-composer textarea").press("Control+Enter");
+    const message = inside(page).locator("svc-message", { hasText: "With a file" });
+    const [download] = await Promise.all([
+      page.waitForEvent("download"),
+      message.locator("button.file", { hasText: "facts.bin" }).click(),
+    ]);
+    assert.ok(download.url().startsWith(`blob:${origin}/`), download.url());
+    assert.deepEqual(readFileSync(await download.path()), file.buffer);
+    page.off("request", note);
+
+    const content = asked.find(({ url }) => url.includes("/presentations/1/content"))!;
+    const fetched = asked.find(({ url }) => url.includes("/blobs/"))!;
+    for (const [request, type, names] of [
+      [content, "document", ["connect_frame", "event"]],
+      [fetched, "fetch", ["connect_frame"]],
+    ] as const) {
+      const { searchParams } = new URL(request.url);
+      assert.equal(request.type, type);
+      assert.deepEqual([...searchParams.keys()].sort(), names);
+      assert.equal(searchParams.get("connect_frame"), frameId);
+      assert.equal(request.headers["authorization"], undefined);
+    }
   });
 
   it("hears nobody but the page that was named, and nothing that isn't a message", async () => {
@@ -369,8 +459,9 @@ describe("Workbench in a frame of another instance's page", function () {
   });
 
   it("lives as long as it is renewed, and no token's end outlives it", async () => {
-    verifies("WB-042", "WB-063", "LIM-014");
-    const frameId = await admitted(60);
+    verifies("WB-042", "WB-063", "WB-071", "WB-073", "LIM-014");
+    await lab.owner.result("send", { group_id: groups["Bench"]!, text: "Accepted before", to: ["lead"] });
+    let frameId = await admitted(60);
     const expires = () =>
       inside(page).evaluate(async (id) => {
         const answer = await fetch(`/api/v1/connect/frame?frame_id=${id}`);
@@ -389,6 +480,18 @@ describe("Workbench in a frame of another instance's page", function () {
     await until("it is locked", async () => (await types(page)).includes("locked"));
     await inside(page).locator(".sign-in").waitFor();
     assert.equal(await inside(page).locator("svc-workbench").count(), 0);
+    // Only the browser was shut out: the Actor gets what waits for it, and answers.
+    const { messages } = await lead.result("inbox_read", { group_id: groups["Bench"]! });
+    assert.ok(messages.some(({ event }) => textOf(event) === "Accepted before"));
+    await lead.result("send", { group_id: groups["Bench"]!, text: "Sent after", to: ["user"] });
+
+    // Nobody has an access token: there is nothing to see, as on a target that was just set up.
+    const left = await lab.owner.result("access_token_list", {});
+    for (const { id } of left.tokens) await lab.owner.result("access_token_revoke", { token_id: id });
+    frameId = await open(page, entry);
+    await until("it is locked", async () => (await types(page)).includes("locked"));
+    await inside(page).locator(".sign-in").waitFor();
+    assert.deepEqual(await types(page), ["ready", "locked"]);
     await signIn(page, await lab.loginLink());
     await inside(page).locator("svc-workbench .group-title").waitFor();
 

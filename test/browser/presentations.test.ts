@@ -11,6 +11,19 @@ import { until } from "../support/until.ts";
 import { violations } from "./axe.ts";
 import { type Setting, useSetting } from "./setting.ts";
 
+/** A document of one page with one line. */
+function pdfOf(line: string): Buffer {
+  const drawn = `BT /F1 24 Tf 40 150 Td (${line}) Tj ET`;
+  const objects = [
+    "<< /Type /Catalog /Pages 2 0 R >>",
+    "<< /Type /Pages /Kids [3 0 R] /Count 1 >>",
+    "<< /Type /Page /Parent 2 0 R /MediaBox [0 0 400 200] /Contents 4 0 R /Resources << /Font << /F1 5 0 R >> >> >>",
+    `<< /Length ${drawn.length} >>\nstream\n${drawn}\nendstream`,
+    "<< /Type /Font /Subtype /Type1 /BaseFont /Helvetica >>",
+  ].map((body, at) => `${at + 1} 0 obj\n${body}\nendobj\n`);
+  return Buffer.from(`%PDF-1.4\n${objects.join("")}trailer\n<< /Root 1 0 R >>\n%%EOF\n`);
+}
+
 describe("Workbench: presentations", () => {
   let setting: Setting;
   let groupId: string;
@@ -65,6 +78,50 @@ describe("Workbench: presentations", () => {
     await page.keyboard.press("Escape");
     await panel.waitFor({ state: "detached" });
     assert.equal(new URL(page.url()).search, `?group=${groupId}`);
+  });
+
+  it("are published, mentioned and cleared by the person as well", async () => {
+    const page = await at("&presentation=3");
+    const panel = page.locator("svc-presentations");
+    const dialog = page.locator("svc-publish-dialog");
+    const publishFile = async (name: string, mimeType: string, buffer: Buffer, title: string) => {
+      await panel.getByRole("button", { name: "Show something in slot 3" }).click();
+      await dialog.locator("input[type=file]").setInputFiles({ name, mimeType, buffer });
+      await dialog.getByText(name).waitFor();
+      await dialog.locator("vscode-text-field input").last().fill(title);
+      await dialog.getByRole("button", { name: "Show", exact: true }).click();
+      await dialog.waitFor({ state: "detached" });
+      await panel.locator(".presentation-title", { hasText: title }).waitFor();
+    };
+    const drawing = '<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8"/>';
+    await publishFile("one.svg", "image/svg+xml", Buffer.from(drawing), "The drawing");
+    await panel.locator(".presentation-image").waitFor();
+    await panel.getByRole("button", { name: "Mention it in the message" }).click();
+    const mentions = page.getByRole("group", { name: "Mentions" });
+    await mentions.getByRole("button", { name: "Remove Slot 3: The drawing" }).click();
+    await mentions.waitFor({ state: "detached" });
+    await panel.getByRole("button", { name: "Mention it in the message" }).click();
+    await mentions.getByText("Slot 3: The drawing").waitFor();
+    const area = page.locator("svc-composer textarea");
+    await area.fill("See there");
+    await area.press("Control+Enter");
+    await page.locator("svc-message", { hasText: "See there" }).getByText("The drawing").waitFor();
+    await mentions.waitFor({ state: "detached" });
+
+    await publishFile("two.pdf", "application/pdf", pdfOf("Page of the PDF"), "The document");
+    await panel.getByRole("link", { name: "Open the PDF" }).waitFor();
+    await page.screenshot({ path: "/tmp/entry-pics/pdf.png" });
+    const viewer = await page.evaluate(() => navigator.pdfViewerEnabled);
+    assert.equal(await panel.locator("iframe.presentation-frame").count(), viewer ? 1 : 0);
+    await panel.getByRole("button", { name: "Empty slot 3" }).click();
+    await panel.getByText("Slot 3 is empty.").waitFor();
+    await panel.getByRole("button", { name: "Show the latest version" }).click();
+    await panel.locator(".presentation-title", { hasText: "The document" }).waitFor();
+    assert.equal(await panel.getByRole("button", { name: "Empty slot 3" }).count(), 0);
+    await page.keyboard.press("Escape");
+    await panel.waitFor({ state: "detached" });
+    await page.locator("svc-message", { hasText: "See there" }).getByText("The drawing").click();
+    await panel.locator(".presentation-image").waitFor();
   });
 
   it("show the beginning of a long text, and say that there is more", async () => {

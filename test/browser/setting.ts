@@ -43,6 +43,16 @@ export function launchBrowser(options: BrowserOptions = {}): Promise<Browser> {
   });
 }
 
+/** A browser with the settings of a profile in a folder. */
+export function launchProfile(folder: string): Promise<BrowserContext> {
+  return chromium.launchPersistentContext(folder, {
+    executablePath: "/usr/bin/chromium",
+    args: ARGUMENTS,
+    timeout: PATIENCE_MS,
+    ignoreHTTPSErrors: true,
+  });
+}
+
 export interface WindowOptions {
   width?: number;
   height?: number;

@@ -2,6 +2,7 @@ import assert from "node:assert/strict";
 import * as fs from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { Readable } from "node:stream";
 import { LIMITS } from "../../shared/limits.ts";
 import type { Caller } from "../../shared/operations/caller.ts";
 import type { ArgumentsOf } from "../../shared/operations/registry.ts";
@@ -54,6 +55,32 @@ describe("Presentations", () => {
     await home.close();
     home = await TestHome.open({ root, clock });
   };
+
+  it("show a file that was uploaded, once it is what it is said to be", async () => {
+    const upload = (bytes: Buffer) =>
+      home.messaging.upload(group, Readable.from([bytes]), {
+        name: "a",
+        mime_type: "b",
+        bytes: bytes.length,
+      });
+    const { sha256 } = await upload(PNG);
+    const given = { kind: "image", sha256, slot: 2, client_id: "once" } as const;
+    const { presentation } = await publish(given);
+    assert.deepEqual([presentation.mime_type, presentation.bytes], ["image/png", PNG.length]);
+    assert.deepEqual((await content(2)).bytes, PNG);
+    assert.equal((await publish(given)).duplicate, true);
+    const other = await upload(Buffer.from("%PDF-1.7 other"));
+    await assert.rejects(publish({ ...given, sha256: other.sha256 }), refusal("idempotency_conflict"));
+    await assert.rejects(publish({ kind: "image", sha256: other.sha256 }), refusal("invalid_content"));
+    await assert.rejects(publish({ kind: "pdf", sha256: "0".repeat(64) }), refusal("invalid_attachments"));
+    await assert.rejects(
+      publish({ kind: "pdf", sha256: other.sha256, path: "a.pdf" }),
+      refusal("invalid_args"),
+    );
+    assert.equal((await publish({ kind: "pdf", sha256: other.sha256 })).presentation.kind, "pdf");
+    await reopen();
+    assert.deepEqual((await content(2)).bytes, PNG);
+  });
 
   it("are shown in their slot, by whom, and step back through their versions", async () => {
     const first = await publish({ text: "# One", title: "Plan" }, dev);

@@ -24,7 +24,6 @@ import { roving } from "../controls/roving.ts";
 import { button } from "../controls/toolkit.ts";
 import { follow, View } from "../controls/view.ts";
 import type { Conversation } from "../feed/conversation.ts";
-import "../questions/question.ts";
 import { tickerList } from "./ticker-list.ts";
 
 /** States of an Actor whose process doesn't run. */
@@ -155,6 +154,7 @@ class ActorsElement extends View {
     const { questions } = this.conversation;
     const asked = questions.of(actor.id);
     if (asked.length === 0) return nothing;
+    void import("../questions/question.ts");
     return html`<div class="actor-questions">
       ${repeat(
         asked,

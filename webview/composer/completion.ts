@@ -190,12 +190,19 @@ export function complete(
  * another Group doesn't change that.
  */
 export function choice(draft: Readonly<Draft>, { kind, value, place }: Candidate): Partial<Draft> {
-  if (kind === "group") return { elsewhere: value, remote: null, to: [], replyTo: null, quote: null };
+  if (kind === "group") {
+    // The slots are this Group's.
+    const refs = draft.refs.filter((one) => one.kind === GROUP_REFERENCE);
+    return { elsewhere: value, remote: null, to: [], replyTo: null, quote: null, refs };
+  }
   if (kind === "remote-group" && place !== undefined) {
     // A message to another instance carries no references.
     if (draft.remote !== null) return {};
     const rest = draft.refs.filter(
-      (one) => one.group_id !== place.group_id || one.instance_id !== place.instance_id,
+      (one) =>
+        one.kind !== GROUP_REFERENCE ||
+        one.group_id !== place.group_id ||
+        one.instance_id !== place.instance_id,
     );
     return { refs: [...rest, { kind: GROUP_REFERENCE, ...place }] };
   }

@@ -11,7 +11,7 @@ import type { Conversation } from "../feed/conversation.ts";
 import { flatten } from "../feed/excerpt.ts";
 import type { GroupsStore } from "../groups/group-list.ts";
 import type { Uploaded } from "../hosts/host.ts";
-import type { DraftKeeper } from "./draft.ts";
+import { type DraftKeeper, GROUP_REFERENCE } from "./draft.ts";
 import { recipientsOf } from "./mention.ts";
 import type { Sending } from "./sending.ts";
 import type { Upload } from "./uploads.ts";
@@ -38,17 +38,18 @@ export function recipientThere({ draft: { draft }, remotes }: Conversation, id: 
   return remoteName(id, actor === undefined ? undefined : { [id]: actor.title });
 }
 
-/** Groups of other instances that the message mentions. */
+/** Groups of other instances and slots that the message mentions. */
 export function referenceChips({ draft: keeper }: Conversation): TemplateResult | typeof nothing {
   const { refs } = keeper.draft;
   if (refs.length === 0) return nothing;
-  return html`<div class="chips" role="group" aria-label="Mentioned Groups">
+  return html`<div class="chips" role="group" aria-label="Mentions">
     <span class="chips-label">Mentions</span>
-    ${refs.map((reference) =>
-      chip("references", placeOf(reference.title, reference.instance_name), () =>
-        keeper.update({ refs: refs.filter((other) => other !== reference) }),
-      ),
-    )}
+    ${refs.map((reference) => {
+      const remove = () => keeper.update({ refs: keeper.draft.refs.filter((other) => other !== reference) });
+      return reference.kind === GROUP_REFERENCE
+        ? chip("references", placeOf(reference.title, reference.instance_name), remove)
+        : chip("eye", `Slot ${reference.slot}: ${shownName(reference.title)}`, remove);
+    })}
   </div>`;
 }
 

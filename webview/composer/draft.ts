@@ -4,6 +4,7 @@
  * that another window has saved in the meantime is never replaced without asking.
  */
 import type { MessageMode } from "../../shared/model.ts";
+import { isSlot, PRESENTATION_REFERENCE } from "../../shared/presentation-kind.ts";
 import { Store } from "../controls/store.ts";
 import { type Host, HostError, type Uploaded } from "../hosts/host.ts";
 
@@ -22,6 +23,15 @@ export type RemotePlace = {
 export type GroupReference = RemotePlace & { kind: typeof GROUP_REFERENCE };
 export const GROUP_REFERENCE = "connect_group_ref";
 
+/** What a message says about a slot: this version of it (docs/presentations.md). */
+export type SlotReference = {
+  kind: typeof PRESENTATION_REFERENCE;
+  slot: number;
+  event_id: string;
+  title: string;
+};
+export type Reference = GroupReference | SlotReference;
+
 export interface Draft {
   text: string;
   to: string[];
@@ -33,8 +43,8 @@ export interface Draft {
   elsewhere: string | null;
   /** A Group of another instance that the message goes to; `to` names recipients there. */
   remote: RemotePlace | null;
-  /** Groups of other instances that the message mentions. */
-  refs: GroupReference[];
+  /** Groups of other instances that the message mentions, and slots that it refers to. */
+  refs: Reference[];
   attachments: Uploaded[];
 }
 
@@ -428,7 +438,12 @@ function readPlace(value: unknown): RemotePlace | null {
     : null;
 }
 
-function readReference(value: unknown): GroupReference[] {
+function readReference(value: unknown): Reference[] {
+  const { kind, slot, event_id: eventId, title } = (value ?? {}) as Record<string, unknown>;
+  if (kind === PRESENTATION_REFERENCE)
+    return isSlot(slot) && typeof eventId === "string" && typeof title === "string"
+      ? [{ kind: PRESENTATION_REFERENCE, slot, event_id: eventId, title }]
+      : [];
   const place = readPlace(value);
   return place === null ? [] : [{ kind: GROUP_REFERENCE, ...place }];
 }

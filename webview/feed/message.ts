@@ -4,10 +4,9 @@ import { unsafeHTML } from "lit/directives/unsafe-html.js";
 import { NOWHERE } from "../../shared/address.ts";
 import type { ChatMessage, MessageEvent as Message } from "../../shared/events.ts";
 import { quotedName, shownText } from "../../shared/foreign-text.ts";
-import { LIMITS } from "../../shared/limits.ts";
 import { isFromElsewhere, partiesOf, placeOf } from "../../shared/message-parties.ts";
 import type { MessageStatus } from "../../shared/operations/messages.ts";
-import { PRESENTATION_REFERENCE } from "../../shared/presentation-kind.ts";
+import { isSlot, PRESENTATION_REFERENCE } from "../../shared/presentation-kind.ts";
 import { GROUP_REFERENCE } from "../composer/draft.ts";
 import { iconButton } from "../controls/controls.ts";
 import { copy, copyFrom } from "../controls/copy.ts";
@@ -22,10 +21,6 @@ import { type DeliveryWord, deliveries, type RecipientDelivery, settled } from "
 import { flatten } from "./excerpt.ts";
 import { initialsOf } from "./initials.ts";
 import { renderMarkdown } from "./markdown.ts";
-
-function isSlot(slot: unknown): slot is number {
-  return Number.isInteger(slot) && Number(slot) >= 1 && Number(slot) <= LIMITS.presentation.slots;
-}
 
 const MODE_WORDS = { send: "", request_reply: "asks for a reply", mail: "Mail" } as const;
 const EXCERPT = 160;

@@ -9,11 +9,13 @@ import { shownName, shownText } from "../../shared/foreign-text.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import type { Presentation } from "../../shared/operations/presentations.ts";
 import type { ResultOf } from "../../shared/operations/registry.ts";
+import { PRESENTATION_REFERENCE } from "../../shared/presentation-kind.ts";
 import { sizeWords } from "../../shared/size-words.ts";
 import { announce } from "../controls/announce.ts";
 import { failure, iconButton, skeleton } from "../controls/controls.ts";
 import { icon } from "../controls/icons.ts";
 import "../controls/time.ts";
+import type { Reference } from "../composer/draft.ts";
 import { button } from "../controls/toolkit.ts";
 import { follow, View } from "../controls/view.ts";
 import type { Conversation } from "../feed/conversation.ts";
@@ -104,6 +106,7 @@ class PresentationsElement extends View {
       <header class="search-bar">
         ${icon("eye")}
         <h2 class="thread-title">Presentations</h2>
+        ${iconButton({ icon: "add", label: `Show something in slot ${this.slotNumber}`, disabled: listed === null, onClick: () => this.#publish() })}
         ${iconButton({ icon: "link", label: "Copy a link to this slot", onClick: () => this.tell("copy-link", { slot: this.slotNumber, versionId: this.versionId }) })}
         ${iconButton({ icon: "close", label: "Close the presentations", keys: "Esc", onClick: () => this.tell("close-presentations") })}
       </header>
@@ -154,6 +157,8 @@ class PresentationsElement extends View {
       <h3 class="presentation-title"><bdi>${shownName(shown.title)}</bdi></h3>
       <span class="presentation-by"><bdi>${this.conversation.group.name(shown.by)}</bdi> · <svc-time value=${shown.ts}></svc-time>${shown.bytes === undefined ? nothing : ` · ${sizeWords(shown.bytes)}`}</span>
       <span class="head-end">
+        ${iconButton({ icon: "references", label: "Mention it in the message", onClick: () => this.#mention(shown) })}
+        ${shown.current ? iconButton({ icon: "trash", label: `Empty slot ${shown.slot}`, onClick: () => void this.#clear(shown) }) : nothing}
         ${step(1, "Earlier version", "chevron-left")}
         <span class="presentation-version">${versions.length - at} of ${versions.length}</span>
         ${step(-1, "Later version", "chevron-right")}
@@ -205,7 +210,7 @@ class PresentationsElement extends View {
         if (source === null) return this.#elsewhere();
         if (shown.kind === "html")
           return html`<iframe class="presentation-frame" title=${title} sandbox="allow-scripts" referrerpolicy="no-referrer" src=${source}></iframe>`;
-        return html`<p class="hint pad"><a class="link" href=${source} target="_blank" rel="noopener noreferrer">Open the PDF</a> in the browser’s own viewer.</p>`;
+        return pdf(source, title);
       }
     }
   }
@@ -244,6 +249,39 @@ class PresentationsElement extends View {
 
   #address({ slot, event_id: eventId }: Presentation): string | null {
     return this.host.presentation?.(this.conversation.groupId, slot, eventId) ?? null;
+  }
+
+  #publish(): void {
+    const current = this.listed?.slots.find(({ slot }) => slot === this.slotNumber)?.presentation;
+    this.tell("open-dialog", {
+      name: "publish",
+      slotNumber: this.slotNumber,
+      replaces: current === null || current === undefined ? null : shownName(current.title),
+    });
+  }
+
+  /** Nothing is lost by it: the version can still be stepped back to. */
+  async #clear({ slot }: Presentation): Promise<void> {
+    try {
+      await this.host.call("presentation_clear", { group_id: this.conversation.groupId, slot });
+      announce(`Slot ${slot} is empty`);
+    } catch (error) {
+      this.problem = wordsOf(error);
+    }
+  }
+
+  /** The message that is being written refers to this version. One to another place can't. */
+  #mention({ slot, event_id: eventId, title }: Presentation): void {
+    const { draft } = this.conversation;
+    const { refs, elsewhere, remote } = draft.draft;
+    if (elsewhere !== null || remote !== null) {
+      this.problem = "The message that you are writing goes to another Group, which has slots of its own.";
+      return;
+    }
+    const isOther = (one: Reference) => one.kind !== PRESENTATION_REFERENCE || one.event_id !== eventId;
+    const reference: Reference = { kind: PRESENTATION_REFERENCE, slot, event_id: eventId, title };
+    draft.update({ refs: [...refs.filter(isOther), reference] });
+    announce(`The message mentions ${shownName(title)}`);
   }
 
   #go(to: Partial<Address>): void {
@@ -329,6 +367,16 @@ function table(text: string, title: string) {
 
 function more(cut: boolean) {
   return cut ? html`<p class="hint pad">There is more than is shown here.</p>` : nothing;
+}
+
+/**
+ * The browser's own viewer, where it has one and this page isn't itself in a sandbox: a viewer
+ * inherits it and shows nothing. The tab is there in any case (docs/presentations.md).
+ */
+function pdf(source: string, title: string) {
+  const isShown = navigator.pdfViewerEnabled && parent === self;
+  return html`<p class="hint pad"><a class="link" href=${source} target="_blank" rel="noopener noreferrer">Open the PDF</a> in ${isShown ? "a tab of its own" : "the browser’s own viewer"}.</p>
+    ${isShown ? html`<iframe class="presentation-frame" title=${title} referrerpolicy="no-referrer" src="${source}#navpanes=0"></iframe>` : nothing}`;
 }
 
 customElements.define("svc-presentations", PresentationsElement);

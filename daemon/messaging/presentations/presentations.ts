@@ -14,7 +14,7 @@ import type { HandlersFor } from "../../../shared/operations/handlers.ts";
 import type { Presentation, presentationOperations } from "../../../shared/operations/presentations.ts";
 import type { InputOf, ResultOf } from "../../../shared/operations/registry.ts";
 import { openInScope } from "../../groups/scopes.ts";
-import type { BlobReading } from "../files/blobs.ts";
+import { type BlobReading, missing } from "../files/blobs.ts";
 import { type Chunks, fileChunks } from "../files/file-streams.ts";
 import type { Chats, GroupChat } from "../group-chat.ts";
 import { checkNamesFiles } from "../messages/attachments.ts";
@@ -122,7 +122,10 @@ export class Presentations {
     if (kind === "url") return append(null);
     const check = new ContentCheck(kind);
     const { count } = chat.ledger;
-    const blob = await chat.blobs.take(check.through(this.#source(chat, input, caller)), count);
+    const blob =
+      input.sha256 === undefined
+        ? await chat.blobs.take(check.through(this.#source(chat, input, caller)), count)
+        : await uploaded(chat, input.sha256, check);
     const file = { ...blob, mime_type: check.mimeType };
     return chat.blobs.send([blob.sha256], count, () => append(file));
   }
@@ -180,12 +183,26 @@ interface FileData {
   mime_type: string;
 }
 
+/** A file that the Group has already, checked whole. Throws invalid_attachments without it. */
+async function uploaded(
+  chat: GroupChat,
+  sha256: string,
+  check: ContentCheck,
+): Promise<{ sha256: string; bytes: number }> {
+  const bytes = chat.blobs.bytesOf(sha256);
+  if (bytes === null) throw missing(sha256);
+  checkContentSize(bytes);
+  const content = check.through(chat.blobs.read(sha256).chunks);
+  while ((await content.next()).done !== true);
+  return { sha256, bytes };
+}
+
 /** Exactly one source, and the one that the kind needs. Throws invalid_args. */
 function checkSource(input: Publish): void {
-  const given = (["path", "text", "url"] as const).filter((name) => input[name] !== undefined);
+  const given = (["path", "text", "sha256", "url"] as const).filter((name) => input[name] !== undefined);
   const [source] = given;
   const allowed: readonly string[] =
-    input.kind === "url" ? ["url"] : input.kind === "pdf" ? ["path"] : ["path", "text"];
+    input.kind === "url" ? ["url"] : input.kind === "pdf" ? ["path", "sha256"] : ["path", "text", "sha256"];
   if (given.length === 1 && allowed.includes(source!)) return;
   const words = allowed.map((name) => `'${name}'`).join(" or ");
   throw new Refusal("invalid_args", {
@@ -194,8 +211,10 @@ function checkSource(input: Publish): void {
   });
 }
 
-function digestOf({ slot, title, kind, path, text, url }: Publish): string {
-  return hash("sha256", JSON.stringify([slot, title, kind, path ?? null, text ?? null, url ?? null]));
+/** Without an uploaded file it stays as it was before there were any, for keys used then. */
+function digestOf({ slot, title, kind, path, text, url, sha256 }: Publish): string {
+  const given = [slot, title, kind, path ?? null, text ?? null, url ?? null];
+  return hash("sha256", JSON.stringify(sha256 === undefined ? given : [...given, sha256]));
 }
 
 /** An event that the projection or a key knows. */

@@ -6,7 +6,6 @@ import "../../composer/composer.ts";
 import "../../feed/feed.ts";
 import "../../feed/search.ts";
 import "../../groups/group-header.ts";
-import "../../questions/question.ts";
 import type { MessageFilter } from "../../../shared/address.ts";
 import type { ComposerElement } from "../../composer/composer.ts";
 import { failure } from "../../controls/controls.ts";
@@ -90,6 +89,7 @@ function over({ conversation, host, search, filter, thread, slot }: Conversation
 /** What agents ask, below the feed: the Actors' column may be hidden. */
 function questionsOf({ questions, group }: Conversation) {
   if (questions.list.length === 0) return nothing;
+  void import("../../questions/question.ts");
   return html`<div class="questions" role="region" aria-label="Questions">
     ${repeat(
       questions.list,

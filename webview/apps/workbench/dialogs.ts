@@ -15,6 +15,7 @@ const DIALOGS: Readonly<Record<string, () => Promise<unknown>>> = {
   health: () => import("./health-dialog.ts"),
   palette: () => import("./palette-dialog.ts"),
   notifications: () => import("../../notifications/notifications-dialog.ts"),
+  publish: () => import("../../presentations/publish-dialog.ts"),
   leave: () => import("../../instances/leave-dialog.ts"),
   keyboard: () => import("./keyboard-dialog.ts"),
 };

@@ -1,4 +1,4 @@
-/** The account's other instances in the Workbench: the list, and the one that takes the page's place. */
+/** The account's other instances in the Workbench: the list, and the one that is shown. */
 import { html, nothing } from "lit";
 import type { AccountLink } from "../../connections/account-link.ts";
 import { Store } from "../../controls/store.ts";

@@ -156,7 +156,8 @@ export class HttpHost implements Host {
   }
 
   presentation(groupId: string, slot: number, eventId: string): string {
-    return `${API_PREFIX}/groups/${groupId}/presentations/${slot}/content?event=${eventId}`;
+    const address = `${API_PREFIX}/groups/${groupId}/presentations/${slot}/content?event=${eventId}`;
+    return this.#requests.framed(address);
   }
 
   async save(groupId: string, sha256: string, name: string): Promise<void> {

@@ -53,8 +53,17 @@ export class HttpSession implements Session {
     };
   }
 
+  /** A browser that blocks cookies says nothing. The next request shows it. */
   async #open(credential: Record<string, string>): Promise<Viewer> {
-    return this.#accept(await this.#requests.json("POST", SESSION, JSON.stringify(credential)));
+    await this.#requests.json("POST", SESSION, JSON.stringify(credential));
+    const viewer = await this.restore();
+    if (viewer !== null) return viewer;
+    throw new HostError(
+      "cookies_blocked",
+      this.#requests.frameId === null
+        ? "This browser blocks cookies here, so nobody stays signed in. Allow them for this page."
+        : "This browser blocks cookies in this frame, so nobody stays signed in. Open the Workbench in its own tab.",
+    );
   }
 
   #accept(answer: unknown): Viewer {
