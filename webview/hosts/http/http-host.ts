@@ -152,7 +152,7 @@ export class HttpHost implements Host {
   }
 
   bytes(groupId: string, sha256: string): Promise<Blob> {
-    return this.#requests.blob(`${API_PREFIX}/groups/${groupId}/blobs/${sha256}`);
+    return this.#requests.blob(this.#requests.framed(`${API_PREFIX}/groups/${groupId}/blobs/${sha256}`));
   }
 
   presentation(groupId: string, slot: number, eventId: string): string {
