@@ -215,19 +215,6 @@ class WorkbenchElement extends View {
     this.#elsewhere = null;
   }
 
-  /** What a frame needs isn't a part of the first load. */
-  async #follow(entry: FrameEntry, signal: AbortSignal): Promise<void> {
-    const { followEntry } = await import("./framed.ts");
-    if (signal.aborted) return;
-    const release = followEntry(entry, {
-      host: this.host,
-      groups: this.#groups,
-      showing: this.#showing,
-      openConnections: () => void this.#dialog("connections", {}),
-    });
-    signal.addEventListener("abort", release);
-  }
-
   #hear(signal: AbortSignal): void {
     const on = hearing(this, signal);
     on("open-group", (groupId) => this.#leave(() => this.#showing.visitNew(groupId)));
