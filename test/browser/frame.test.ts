@@ -14,8 +14,8 @@ import type { FrameProof } from "../../shared/frame-protocol.ts";
 import { freePort, TestInstance, TestService } from "../account/service.ts";
 import { verifies } from "../requirements.ts";
 import { TestAuthority } from "../support/certificates.ts";
-import { MachineClock } from "../support/manual-clock.ts";
 import { textOf } from "../support/events.ts";
+import { MachineClock } from "../support/manual-clock.ts";
 import { until } from "../support/until.ts";
 import { launchBrowser, launchProfile, Setting } from "./setting.ts";
 
