@@ -37,10 +37,12 @@ export interface NodeOptions {
   environment?: Record<string, string>;
 }
 
-/** `SVC_BENCH_NODE_FLAGS` (such as `--cpu-prof`) and `node` go to the daemon's Node. */
-export async function startDaemon(node: NodeOptions = {}): Promise<Daemon> {
+/**
+ * `SVC_BENCH_NODE_FLAGS` (such as `--cpu-prof`) and `node` go to the daemon's Node. A Home of an
+ * earlier daemon may go on.
+ */
+export async function startDaemon(node: NodeOptions = {}, home = scratchPath("home")): Promise<Daemon> {
   await requireBundles();
-  const home = scratchPath("home");
   const flags = (process.env["SVC_BENCH_NODE_FLAGS"] ?? "").split(" ").filter((flag) => flag !== "");
   const environment = plainEnvironment({
     [ENVIRONMENT.home]: home,

@@ -62,14 +62,14 @@ export async function load({
   return (JSON.parse(text) as { rate: number }).rate;
 }
 
-/** Bytes of an HTTP request as the load generator sends them. */
+/** Bytes of an HTTP request as the load generator sends them. Without a port `host` is loopback. */
 export function httpRequest(
   method: string,
   path: string,
-  headers: Record<string, string>,
+  { host = "localhost", ...headers }: Record<string, string>,
   body = "",
 ): string {
   const lines = Object.entries(headers).map(([name, value]) => `${name}: ${value}\r\n`);
   const length = method === "GET" ? "" : `content-length: ${Buffer.byteLength(body)}\r\n`;
-  return `${method} ${path} HTTP/1.1\r\nhost: localhost\r\n${lines.join("")}${length}\r\n${body}`;
+  return `${method} ${path} HTTP/1.1\r\nhost: ${host}\r\n${lines.join("")}${length}\r\n${body}`;
 }

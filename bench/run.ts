@@ -9,6 +9,7 @@ import { requireCommands } from "../build/prerequisites.mjs";
 import { accountMeasurements } from "./account/all.ts";
 import { connectMeasurements } from "./connect/all.ts";
 import { editorMeasurements } from "./editor/all.ts";
+import { externalMeasurements } from "./external/all.ts";
 import { fanout } from "./fanout.ts";
 import type { Figure, Measurement } from "./figure.ts";
 import { hooks } from "./hooks.ts";
@@ -33,6 +34,7 @@ const measurements: readonly Measurement[] = [
   tls,
   ...connectMeasurements,
   ...accountMeasurements,
+  ...externalMeasurements,
   hooks,
   prompts,
   terminals,

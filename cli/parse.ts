@@ -217,8 +217,11 @@ export function parse(argv: readonly string[]): Invocation | HelpRequest {
     boolean: known.filter((option) => option.value === undefined).map((option) => option.name),
   }) as { args: unknown[] } | undefined;
   const values = parsed?.args.at(-1) as Record<string, unknown>;
+  // sade reads `--no-wait` as the opposite of a switch `--wait`.
+  const given = ({ name, value }: Option) =>
+    value === undefined ? flags.includes(`--${name}`) : values[name];
   const options = Object.fromEntries(
-    known.map((option) => [option.name, checked(option, values[option.name], words)]),
+    known.map((option) => [option.name, checked(option, given(option), words)]),
   );
   return { command, args: positional, rest: command.rest === undefined ? [] : rest, options };
 }

@@ -3,32 +3,9 @@
  * does. Pure.
  */
 import type { Tone } from "./actor-words.ts";
-import { connectionName, connectionStateWord } from "./any-connection-words.ts";
+import { type ConnectionWords, type Icon, isPast, peerName } from "./connections-brief.ts";
 import { directStateWords } from "./direct-words.ts";
-import { shownName } from "./foreign-text.ts";
-import type { Connection } from "./operations/connect.ts";
 import type { DirectRelation } from "./operations/direct.ts";
-
-/** Codicons. */
-type Icon =
-  | "pass"
-  | "warning"
-  | "circle-outline"
-  | "clock"
-  | "sync"
-  | "history"
-  | "circle-slash"
-  | "question"
-  | "bell-dot"
-  | "plug";
-
-export interface ConnectionWords {
-  icon: Icon;
-  word: string;
-  tone: Tone;
-  /** What it means now, or what to do. */
-  sentence: string;
-}
 
 /** An action that can't be taken back, and its consequences. */
 export interface Ending {
@@ -38,20 +15,6 @@ export interface Ending {
   /** On the button that does it. */
   act: string;
   consequences: string;
-}
-
-/** "Lab at office", as the other side calls itself. */
-export function peerName({ remote }: Pick<DirectRelation, "remote">): string {
-  return remote === null ? "no one yet" : `${shownName(remote.title)} at ${shownName(remote.name)}`;
-}
-
-/** The time for approval is running, and a person here has to compare words. */
-export function awaitsApproval({ state, remote, initiated, expired, current }: DirectRelation): boolean {
-  return state === "pending" && remote !== null && !initiated && !expired && current;
-}
-
-export function isPast({ state }: Pick<DirectRelation, "state">): boolean {
-  return state === "revoked" || state === "expired";
 }
 
 const LOOKS: Readonly<Record<string, { icon: Icon; tone: Tone }>> = {
@@ -178,85 +141,4 @@ export function endingOf(relation: DirectRelation): Ending {
     act: state === "pending" ? "Withdraw the request" : "Revoke for good",
     consequences: `Ends the connection with ${who} for good. Messages waiting to be sent fail, those on their way may stay unconfirmed, and those that arrived stay. ${there} To connect again, you need a new invitation.`,
   };
-}
-
-/** A connection as its Group's header sums it up. */
-interface Brief {
-  name: string;
-  /** Where the other side is. */
-  place: string;
-  word: string;
-  standing: "online" | "offline" | "refused" | "unknown";
-}
-
-function directBrief(relation: DirectRelation): Brief {
-  const { online, error, remote } = relation;
-  return {
-    name: peerName(relation),
-    place: shownName(remote?.name ?? ""),
-    word: directStateWords(relation),
-    standing: online ? (error === null ? "online" : "refused") : "offline",
-  };
-}
-
-function externalBrief(connection: Connection): Brief {
-  const { state, remote } = connection;
-  return {
-    name: connectionName(connection),
-    place: shownName(remote?.title ?? remote?.name ?? ""),
-    word: connectionStateWord(state),
-    standing: state === "reached" ? "online" : state === "not_tried" ? "unknown" : "offline",
-  };
-}
-
-/**
- * A Group's connections in a word for its header, Direct ones and those to other accounts; null
- * when none is live or pending.
- */
-export function connectionsInBrief(
-  relations: readonly DirectRelation[],
-  external: readonly Connection[] = [],
-): ConnectionWords | null {
-  const living = relations.filter((relation) => !isPast(relation));
-  const came = living.find(awaitsApproval);
-  if (came !== undefined) {
-    const sentence = `${peerName(came)} wants to connect: compare the words, then approve or refuse.`;
-    return { icon: "bell-dot", tone: "attention", word: "approve", sentence };
-  }
-  const all = [
-    ...living.filter(({ state }) => state === "active").map(directBrief),
-    ...external.filter(({ state }) => state !== "ended").map(externalBrief),
-  ];
-  if (all.length === 0) {
-    if (living.length === 0) return null;
-    return { icon: "clock", tone: "quiet", word: "pending", sentence: "A connection waits to be approved." };
-  }
-  const names = all.map(({ name, word }) => `${name}: ${word}`).join("\n");
-  const [first] = all;
-  const place = all.length === 1 ? first!.place : null;
-  const count = (standing: Brief["standing"]) => all.filter((one) => one.standing === standing).length;
-  const said = (one: string, several: string, standing: Brief["standing"]) =>
-    place === null ? `${count(standing)} ${several}` : `${place} ${one}`;
-  if (count("offline") > 0)
-    return {
-      icon: "warning",
-      tone: "attention",
-      word: said("offline", `of ${all.length} offline`, "offline"),
-      sentence: names,
-    };
-  if (count("refused") > 0)
-    return {
-      icon: "warning",
-      tone: "attention",
-      word: said("refuses", `of ${all.length} refused`, "refused"),
-      sentence: names,
-    };
-  if (count("online") === 0)
-    return {
-      icon: "sync",
-      tone: "quiet",
-      word: said("not asked yet", "not asked yet", "unknown"),
-      sentence: names,
-    };
-  return { icon: "plug", tone: "good", word: said("online", "online", "online"), sentence: names };
 }

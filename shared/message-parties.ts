@@ -34,6 +34,12 @@ export function remoteName(id: string, titles: Readonly<Record<string, string>> 
   return shownName(lookUp(titles, id) || id);
 }
 
+/** A recipient as statuses name it: "lead", or "lead elsewhere". */
+export function recipientWords(recipient: string): string {
+  const id = recipient.replace(/^connect:[^:]+::/u, "");
+  return id === recipient ? shownName(id) : `${remoteName(id)} elsewhere`;
+}
+
 /** Whether a message goes only to the person, as its sender wrote it. */
 export function isForPersonAlone(to: readonly unknown[]): boolean {
   return to.length > 0 && to.every((recipient) => recipient === "user");

@@ -1,4 +1,7 @@
-/** Places at other instances of the account, as an address names them (docs/interface.md#addresses). */
+/**
+ * Places at other instances of the account, as an address names them
+ * (docs/interface.md#addresses).
+ */
 import { ID_PATTERNS } from "./id-patterns.ts";
 
 /** A place at another instance of the account. */

@@ -156,7 +156,7 @@ const Shown = z.strictObject({
   /** Actors to write to, besides those already chosen. */
   to: z.array(ActorId).check(z.maxLength(LIMITS.message.recipients)),
   /** Of a Group's connections. */
-  page: z.enum(["list", "invite", "join", "answer"]),
+  page: z.enum(["list", "choice", "join", "answer"]),
 });
 export type Shown = z.infer<typeof Shown>;
 

@@ -1,6 +1,7 @@
 /** The link to an account: made, shown and ended. */
 import { accountStateWords, joinedSentence } from "../../shared/account-words.ts";
 import { connectionName, connectionStateWord, kindWord } from "../../shared/any-connection-words.ts";
+import { CONNECTION_CHOICES } from "../../shared/connection-choices.ts";
 import { shownName } from "../../shared/foreign-text.ts";
 import type { ResultOf } from "../../shared/operations/registry.ts";
 import { openInBrowser } from "../browser.ts";
@@ -71,9 +72,9 @@ export async function connections(context: CommandContext): Promise<number> {
   const answer = await context.client.call("connection_list", {});
   return context.show(answer, ({ connections: found }) => {
     if (found.length === 0) {
-      context.out.line(
-        "No connections. Link this instance with 'svc link', or invite with 'svc direct invite'.",
-      );
+      context.out.line("No connections. Begin with:");
+      for (const { title, sentence, command } of CONNECTION_CHOICES)
+        context.out.line(`\n${command}: ${title}\n  ${sentence}`);
       return;
     }
     context.out.table(

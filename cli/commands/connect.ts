@@ -44,7 +44,7 @@ export async function connect(context: CommandContext): Promise<number> {
       out.line(`${instance.instance_id} ${oneLine(groupId)}  ${oneLine(title)}  ${transport}`);
     }
     if (found.instances.length + found.external_groups.length === 0) {
-      out.note("This Group has no connections. Create one with 'svc connect invite' or 'svc direct invite'.");
+      out.note("This Group has no connections. 'svc connections' says how they begin.");
     }
     if (found.account_error !== null) out.note(oneLine(found.account_error));
   });

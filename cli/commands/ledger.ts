@@ -1,6 +1,7 @@
 /** Reads and maintains a Group's ledger. */
 import { followLedger } from "../../client/events.ts";
 import type { LedgerEvent } from "../../shared/events.ts";
+import { recipientWords } from "../../shared/message-parties.ts";
 import type { MessageMode } from "../../shared/model.ts";
 import type { MessageStatus } from "../../shared/operations/messages.ts";
 import type { CommandContext } from "../context.ts";
@@ -103,7 +104,7 @@ function printStatus(context: CommandContext, status: MessageStatus | undefined)
     add(recipient, wasRead ? "read" : "unread");
   for (const [recipient, { state }] of Object.entries(status?.obligation_status ?? {}))
     add(recipient, `reply ${state}`);
-  const rows = [...states].map(([recipient, told]) => [oneLine(recipient), told.join(", ")]);
+  const rows = [...states].map(([recipient, told]) => [oneLine(recipientWords(recipient)), told.join(", ")]);
   if (rows.length > 0) context.out.table(["RECIPIENT", "STATE"], rows);
 }
 

@@ -3,7 +3,7 @@
 import { randomUUID } from "node:crypto";
 import { resolve } from "node:path";
 import type { MessageEvent } from "../../shared/events.ts";
-import { addressOf, partiesOf } from "../../shared/message-parties.ts";
+import { addressOf, partiesOf, recipientWords } from "../../shared/message-parties.ts";
 import type { MessageMode } from "../../shared/model.ts";
 import type { InputOf, ResultOf } from "../../shared/operations/registry.ts";
 import { sizeWords } from "../../shared/size-words.ts";
@@ -128,7 +128,7 @@ export async function cancelReply(context: CommandContext): Promise<number> {
   const input = { group_id: groupId, event_id: await context.event(groupId, context.arg(0)) };
   return context.print("reply_request_cancel", input, ({ cancelled, duplicate }) =>
     context.out.line(
-      `${duplicate ? "Already withdrawn" : "Withdrawn"} for ${cancelled.map(oneLine).join(", ") || "no Actor"}. Running work isn't stopped.`,
+      `${duplicate ? "Already withdrawn" : "Withdrawn"} for ${cancelled.map((recipient) => oneLine(recipientWords(recipient))).join(", ") || "no Actor"}. Running work isn't stopped.`,
     ),
   );
 }

@@ -6,7 +6,7 @@ import { createHash } from "node:crypto";
 import { isDeepStrictEqual } from "node:util";
 import type { Clock } from "../../platform/clock.ts";
 import { Signal } from "../../platform/signal.ts";
-import { awaitsApproval } from "../../shared/connection-words.ts";
+import { awaitsApproval } from "../../shared/connections-brief.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import type { StoredActor } from "../../shared/model.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";

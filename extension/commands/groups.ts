@@ -1,6 +1,7 @@
 /** Attaching folders, and the ways to a Group's conversation. */
 import * as vscode from "vscode";
-import { endingOf, peerName } from "../../shared/connection-words.ts";
+import { endingOf } from "../../shared/connection-words.ts";
+import { peerName } from "../../shared/connections-brief.ts";
 import { VIEWS } from "../contributions/views.ts";
 import { openFolders } from "../folders.ts";
 import type { Parts } from "../parts.ts";

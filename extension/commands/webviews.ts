@@ -35,7 +35,7 @@ export function webviewCommands(parts: Parts) {
       );
     },
     showConnections: connect("list"),
-    inviteGroup: connect("invite"),
+    connectGroup: connect("choice"),
     acceptInvitation: connect("join"),
     // From a link that names the invitation.
     answerInvitation: connect("answer"),

@@ -40,7 +40,7 @@ const commands = {
   removeActor: { title: "Remove the Actor", icon: "trash", enablement: ONLINE },
   openTerminal: { title: "Open the Actor's Terminal", icon: "terminal", enablement: ONLINE },
   showConnections: { title: "Show a Group's Connections", icon: "plug", enablement: ONLINE },
-  inviteGroup: { title: "Invite a Group on Another Machine", icon: "add", enablement: ONLINE },
+  connectGroup: { title: "Connect a Group", icon: "add", enablement: ONLINE },
   acceptInvitation: { title: "Accept an Invitation", icon: "key", enablement: ONLINE },
   answerInvitation: {
     title: "Answer an Invitation of Another Account",

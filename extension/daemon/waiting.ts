@@ -1,6 +1,6 @@
 /** What waits for the person, over all Groups, oldest first. */
 import { actorReason, hasTerminal } from "../../shared/actor-words.ts";
-import { awaitsApproval } from "../../shared/connection-words.ts";
+import { awaitsApproval } from "../../shared/connections-brief.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import type { DirectRelation } from "../../shared/operations/direct.ts";
 import type { Question } from "../../shared/operations/questions.ts";

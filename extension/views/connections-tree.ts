@@ -6,7 +6,8 @@ import {
   connectionSentence,
   kindWord,
 } from "../../shared/any-connection-words.ts";
-import { connectionWords, endingOf, isPast, peerName } from "../../shared/connection-words.ts";
+import { connectionWords, endingOf } from "../../shared/connection-words.ts";
+import { isPast, peerName } from "../../shared/connections-brief.ts";
 import type { Connection } from "../../shared/operations/connect.ts";
 import type { DirectRelation } from "../../shared/operations/direct.ts";
 import { EXTERNAL_ENDING } from "../../shared/sharing-words.ts";

@@ -1,7 +1,7 @@
 /** The list of everything that waits for the person, oldest first, each row with its one action. */
 import * as vscode from "vscode";
 import { actorName, actorWords, hasTerminal } from "../../shared/actor-words.ts";
-import { peerName } from "../../shared/connection-words.ts";
+import { peerName } from "../../shared/connections-brief.ts";
 import { quotedName, shownName } from "../../shared/foreign-text.ts";
 import type { Question } from "../../shared/operations/questions.ts";
 import { detailName, detailText, questionWords } from "../../shared/question-words.ts";

@@ -205,6 +205,20 @@ function timeoutWords(milliseconds: number): string {
   return `It didn't answer within ${Math.round(milliseconds / 1000)} seconds.`;
 }
 
+/** What is wrong with it, and what helps. */
+function certificateWords(code: string): string {
+  switch (code) {
+    case "CERT_HAS_EXPIRED":
+      return "Its certificate has expired. Renew it there, or set this machine's clock right if that is ahead";
+    case "CERT_NOT_YET_VALID":
+      return "Its certificate isn't valid yet. Set this machine's clock right if that is behind";
+    case "ERR_TLS_CERT_ALTNAME_INVALID":
+      return "Its certificate is for another name. Use the name that it is for, or replace it there";
+    default:
+      return "Its certificate isn't trusted here. If a private authority signed it, name that in NODE_EXTRA_CA_CERTS and restart the daemon";
+  }
+}
+
 /** A system error in words. The code is all that is told of it. */
 function failureOf(error: unknown): [why: HttpFailure, reason: string] {
   const code = errorCode(error) ?? "unknown";
@@ -212,7 +226,7 @@ function failureOf(error: unknown): [why: HttpFailure, reason: string] {
     return ["unreachable", `Its name can't be resolved here (${code}).`];
   if (code === NOT_PUBLIC) return ["unreachable", "Its name leads to a private address."];
   if (code === "ECONNREFUSED") return ["unreachable", `Nothing listens at its address (${code}).`];
-  if (CERTIFICATE.test(code)) return ["untrusted", `Its certificate isn't trusted here (${code}).`];
+  if (CERTIFICATE.test(code)) return ["untrusted", `${certificateWords(code)} (${code}).`];
   if (code === "EPROTO" || code.startsWith("ERR_SSL"))
     return ["untrusted", `It doesn't speak TLS (${code}).`];
   if (code.startsWith("HPE_")) return ["invalid", `Its answer isn't HTTP (${code}).`];

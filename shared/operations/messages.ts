@@ -400,7 +400,7 @@ export const messageOperations = [
     }),
     output: z.strictObject({ updated_at: z.string().nullable() }),
     callers: ["user", "member"],
-    lock: "none",
+    lock: "group_read",
     effect: "write",
     idempotent: true,
   }),

@@ -23,3 +23,9 @@ export async function close(page: Page): Promise<void> {
   await page.keyboard.press("Escape");
   await dialog(page).waitFor({ state: "detached" });
 }
+
+/** Begins a Direct connection, which is one of three kinds. */
+export async function invite(page: Page): Promise<void> {
+  await press(page, "Connect a Group");
+  await dialog(page).locator("[data-kind=direct] vscode-button").click();
+}

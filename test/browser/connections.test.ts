@@ -10,7 +10,7 @@ import { parseInvitationText } from "../../shared/wire/v1/direct.ts";
 import { verifies } from "../requirements.ts";
 import { messageOf, textOf } from "../support/events.ts";
 import { until } from "../support/until.ts";
-import { clean, close, dialog, openConnections, press } from "./connections-dialog.ts";
+import { clean, close, dialog, invite, openConnections, press } from "./connections-dialog.ts";
 import { launchBrowser, openGroup, Setting, type WindowOptions } from "./setting.ts";
 
 /** Redialling takes 5 s, a slow machine its time. */
@@ -62,7 +62,7 @@ describe("Workbench: connections between instances", function () {
   it("invite in one window, look and ask in the other, compare, approve, and are online", async () => {
     await openConnections(here);
     await clean(here, "No connections yet");
-    await press(here, "Invite");
+    await invite(here);
     const port = await freePort();
     const fields = dialog(here).locator(".listener-form input");
     await fields.nth(0).fill(`127.0.0.1:${port}`);

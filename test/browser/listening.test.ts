@@ -6,7 +6,7 @@ import { once } from "node:events";
 import { type AddressInfo, createServer } from "node:net";
 import type { Browser, Page } from "playwright-core";
 import { freePort } from "../../demo/free-port.ts";
-import { clean, close, dialog, openConnections, press } from "./connections-dialog.ts";
+import { clean, close, dialog, invite, openConnections, press } from "./connections-dialog.ts";
 import { launchBrowser, openGroup, Setting } from "./setting.ts";
 
 const PATIENCE_MS = 60_000;
@@ -58,14 +58,14 @@ describe("Workbench: the listener of Direct connections", function () {
       const error = dialog(page).locator(".connection-error", { hasText: "Another program uses" });
       await error.waitFor();
       await dialog(page).locator(".state", { hasText: "not listening" }).waitFor();
-      await press(page, "Invite");
+      await invite(page);
       await dialog(page).locator(".failure", { hasText: "No invitation was created" }).waitFor();
       await clean(page, "a listener that doesn't listen");
       await close(page);
       // The same from the beginning, in one step.
       await setting.owner.result("connect_direct_configure", { listener: null });
       await openConnections(page);
-      await press(page, "Invite");
+      await invite(page);
       await fields.nth(0).fill(at);
       await fields.nth(1).fill(at);
       await press(page, "Listen and invite");
@@ -85,7 +85,7 @@ describe("Workbench: the listener of Direct connections", function () {
 
   it("is invited by as soon as it is set, though nobody says yet that it is set", async () => {
     await openConnections(page);
-    await press(page, "Invite");
+    await invite(page);
     const at = `127.0.0.1:${await freePort()}`;
     const fields = dialog(page).locator(".listener-form input");
     await fields.nth(0).fill(at);

@@ -102,7 +102,15 @@ describe("Workbench: connections with another account", function () {
     const external = connections(ann.page).locator("[data-section=external]");
     await openConnections(ann.page);
     await external.locator("[role=status]", { hasText: "isn’t linked to an account" }).waitFor();
-    await external.locator("vscode-button").click();
+    const button = (label: string) => connections(ann.page).locator("vscode-button", { hasText: label });
+    await button("Connect a Group").click();
+    const choices = connections(ann.page).locator("[data-kind]");
+    assert.deepEqual(
+      await choices.evaluateAll((found) => found.map((one) => one.getAttribute("data-kind"))),
+      ["account", "external", "direct"],
+    );
+    await seen(ann.page, "choice");
+    await button("Select this Group").click();
     await selection(ann.page).locator("p", { hasText: "Link it to the account service" }).waitFor();
     await seen(ann.page, "not linked");
     await press(ann.page, "Not now");
@@ -154,6 +162,14 @@ describe("Workbench: connections with another account", function () {
       await ben.page.locator(".group-title").waitFor();
       assert.equal(await selection(ben.page).count(), 0);
     }
+    await openConnections(ben.page);
+    const button = (label: string) => connections(ben.page).locator("vscode-button", { hasText: label });
+    await button("Accept an invitation").click();
+    await connections(ben.page).locator(".invitation-field").fill(href);
+    await seen(ben.page, "pasted");
+    await button("Continue").click();
+    await selection(ben.page).locator("p", { hasText: "Someone invites you" }).waitFor();
+    await press(ben.page, "Not now");
     await ben.page.goto(href);
     await selection(ben.page).locator("p", { hasText: "Someone invites you" }).waitFor();
     assert.ok(!ben.page.url().includes("connect_invite"));

@@ -31,6 +31,20 @@ describe("parsing of the command line", () => {
     }
   });
 
+  it("knows every switch by its name, also one that begins with no-", () => {
+    for (const command of COMMANDS) {
+      const words = command.words.split(" ");
+      const needed = (command.args ?? "").split(" ").filter((name) => name.startsWith("<"));
+      for (const { name, value } of command.options ?? []) {
+        if (value !== undefined) continue;
+        const { options } = invocation(...words, ...needed, `--${name}`);
+        const given = Object.keys(options).filter((one) => options[one] !== undefined);
+        assert.deepEqual(given, [name], command.words);
+        assert.equal(options[name], true);
+      }
+    }
+  });
+
   it("keeps any text behind -- and any value behind =", () => {
     fc.assert(
       fc.property(fc.string({ unit: "grapheme" }), fc.string({ unit: "grapheme" }), (text, value) => {

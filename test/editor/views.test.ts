@@ -223,8 +223,10 @@ describe("the ticker and Direct connections in the editor", function () {
     });
 
     it("invites another machine, which compares the same six words", async () => {
-      await window.command("svc: Invite a Group on Another Machine");
-      connections = await window.documentWith("svc-connections-dialog .listener-form");
+      await window.command("svc: Connect a Group");
+      connections = await window.documentWith("svc-connections-dialog [data-kind=direct]");
+      await connections.locator("[data-kind=direct] vscode-button", { hasText: "Invite" }).click();
+      await connections.locator(".listener-form").waitFor();
       const address = `127.0.0.1:${await freePort()}`;
       const fields = connections.locator(".listener-form input");
       await fields.nth(0).fill(address);

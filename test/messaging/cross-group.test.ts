@@ -252,6 +252,21 @@ describe("A draft", () => {
     await home.remove();
   });
 
+  it("isn't half written into a Group that is deleted at the same time", async () => {
+    const home = await TestHome.open();
+    for (let round = 0; round < 10; round += 1) {
+      const group = await home.group("dev");
+      const put = home.call("draft_put", { group_id: group, draft: { text: "late" } });
+      const [kept] = await Promise.allSettled([
+        put,
+        home.call("group_delete", { group_id: group, confirm: group }),
+      ]);
+      if (kept.status === "rejected") refusal("group_not_found")(kept.reason);
+      assert.equal(home.registry.find(group), undefined);
+    }
+    await home.remove();
+  });
+
   it("isn't replaced by a text that was made from an older one", async () => {
     const home = await TestHome.open();
     const group = await home.group("dev");

@@ -1,4 +1,4 @@
-/** Readings of attached files leave no descriptor open, whoever loses interest when. */
+/** Readings of files leave no descriptor open, whoever loses interest when. */
 import assert from "node:assert/strict";
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
@@ -42,5 +42,21 @@ describe("Open files", () => {
       text += Buffer.from(chunk).toString("utf8");
     }
     assert.equal(text, "taken");
+  });
+
+  it("are as many after files to show that couldn't be kept", async () => {
+    writeFileSync(join(project, "shown.md"), "shown");
+    await home.call("attach", { group_id: group, path: project });
+    // There is no room for a folder.
+    writeFileSync(home.registry.get(group).paths.blobs, "");
+    const file = { title: "Shown", kind: "markdown", path: "shown.md" } as const;
+    const before = openDescriptors();
+    for (let count = 0; count < 50; count++) {
+      const shown = { group_id: group, slot: 1, ...file };
+      await assert.rejects(home.call("presentation_publish", shown, { as: home.actor(group, "dev") }), {
+        code: "storage_failed",
+      });
+    }
+    assert.ok(openDescriptors() < before + 10);
   });
 });

@@ -1,8 +1,8 @@
 /**
  * `npm run sim -- --seeds N --from S [--json] [--minutes M] [--accounts]`: many seeds, shared among
  * the processors. Exits with 1 when one of them breaks an invariant, whose story is printed;
- * `--minutes` stops in time and says how many were done. One seed in sixteen has an account service,
- * with `--accounts` every seed.
+ * `--minutes` stops in time and says how many were done. One seed in sixteen has an account
+ * service, with `--accounts` every seed.
  */
 import { fork } from "node:child_process";
 import { availableParallelism } from "node:os";

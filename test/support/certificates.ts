@@ -20,8 +20,8 @@ export class TestAuthority {
     return readFileSync(this.certificate, "utf8");
   }
 
-  /** Paths of PEM files for a host. */
-  issue(host: string): { cert: string; key: string } {
+  /** Paths of PEM files for a host. A certificate of 0 days expires within a second. */
+  issue(host: string, days = 2): { cert: string; key: string } {
     const [cert, key, request, extensions] = ["pem", "key", "csr", "ext"].map((end) =>
       join(this.folder, `${host}.${end}`),
     ) as [string, string, string, string];
@@ -30,7 +30,7 @@ export class TestAuthority {
       `req -newkey ec -pkeyopt ec_paramgen_curve:P-256 -nodes -keyout ${key} -out ${request} -subj /CN=${host}`,
     );
     this.#openssl(
-      `x509 -req -in ${request} -CA ${this.certificate} -CAkey ${this.#key} -CAcreateserial -out ${cert} -days 2 -extfile ${extensions}`,
+      `x509 -req -in ${request} -CA ${this.certificate} -CAkey ${this.#key} -CAcreateserial -out ${cert} -days ${days} -extfile ${extensions}`,
     );
     return { cert, key };
   }

@@ -3,15 +3,8 @@ import assert from "node:assert/strict";
 import { actorReason, actorWords, rowWords } from "../../shared/actor-words.ts";
 import { invitationQuery, pastedInvitation, readInvitation } from "../../shared/address.ts";
 import { sharedCount } from "../../shared/any-connection-words.ts";
-import {
-  awaitsApproval,
-  connectionsInBrief,
-  connectionWords,
-  endingOf,
-  peerName,
-  remedyFor,
-  remedyForChange,
-} from "../../shared/connection-words.ts";
+import { connectionWords, endingOf, remedyFor, remedyForChange } from "../../shared/connection-words.ts";
+import { awaitsApproval, connectionsInBrief, peerName } from "../../shared/connections-brief.ts";
 import type { ChatMessage, LedgerEvent } from "../../shared/events.ts";
 import { shownCode, shownName, shownText } from "../../shared/foreign-text.ts";
 import { addressOf, partiesOf } from "../../shared/message-parties.ts";

@@ -4,15 +4,8 @@
  */
 import "../controls/time.ts";
 import { html, nothing, type TemplateResult } from "lit";
-import {
-  awaitsApproval,
-  connectionWords,
-  type Ending,
-  endingOf,
-  isPast,
-  peerName,
-  remedyFor,
-} from "../../shared/connection-words.ts";
+import { connectionWords, type Ending, endingOf, remedyFor } from "../../shared/connection-words.ts";
+import { awaitsApproval, isPast, peerName } from "../../shared/connections-brief.ts";
 import { shownName } from "../../shared/foreign-text.ts";
 import type { Connection } from "../../shared/operations/connect.ts";
 import type { DirectRelation } from "../../shared/operations/direct.ts";

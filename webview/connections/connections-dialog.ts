@@ -4,9 +4,13 @@
  */
 import { html, nothing, type PropertyValues } from "lit";
 import { accountStateWords } from "../../shared/account-words.ts";
-import { awaitsApproval, isPast, remedyForChange } from "../../shared/connection-words.ts";
+import { pastedInvitation } from "../../shared/address.ts";
+import { CONNECTION_CHOICES } from "../../shared/connection-choices.ts";
+import { remedyForChange } from "../../shared/connection-words.ts";
+import { awaitsApproval, isPast } from "../../shared/connections-brief.ts";
 import { type InvitationClaims, invitationClaims } from "../../shared/direct-invitation.ts";
 import { shownName } from "../../shared/foreign-text.ts";
+import type { Connection } from "../../shared/operations/connect.ts";
 import type { DirectRelation } from "../../shared/operations/direct.ts";
 import { sharingSentence } from "../../shared/sharing-words.ts";
 import { announce } from "../controls/announce.ts";
@@ -38,7 +42,7 @@ const LISTENER = "listener";
 /** How often the state is polled while the dialog is open. */
 const EVERY_MS = 1500;
 
-type Page = "list" | "invitation" | "join" | "listener";
+type Page = "list" | "choice" | "invitation" | "join" | "listener";
 
 class ConnectionsDialog extends DialogView {
   static override readonly properties = {
@@ -53,7 +57,7 @@ class ConnectionsDialog extends DialogView {
   declare host: Host;
   declare conversation: Pick<Conversation, "groupId" | "group" | "connections">;
   /** What it begins with. */
-  declare first: "list" | "invite" | "join";
+  declare first: "list" | "choice" | "join";
   declare page: Page;
   /** The listener's form; null while it is closed. */
   declare listener: ListenerDraft | null;
@@ -91,8 +95,7 @@ class ConnectionsDialog extends DialogView {
     this.#connections.open();
     this.#account.open();
     void this.#connections.identify();
-    if (this.first === "join") this.#go("join");
-    else if (this.first === "invite") void this.#connections.refresh().then(() => this.#inviteFirst());
+    if (this.first !== "list") this.#go(this.first);
   }
 
   override disconnectedCallback(): void {
@@ -110,7 +113,7 @@ class ConnectionsDialog extends DialogView {
     const to =
       this.ending === null
         ? this.querySelector<HTMLElement>(
-            "[data-page] [autofocus], [data-page] textarea, [data-page] .command .icon-button",
+            "[data-page] [autofocus], [data-page] textarea, [data-page] .command .icon-button, [data-page=choice] .button",
           )
         : this.querySelector<HTMLElement>(".destroy .button");
     if (to !== null) to.focus();
@@ -120,6 +123,8 @@ class ConnectionsDialog extends DialogView {
 
   protected override heading(): string {
     switch (this.page) {
+      case "choice":
+        return "Connect a Group";
       case "invitation":
         return "Invitation";
       case "join":
@@ -145,6 +150,8 @@ class ConnectionsDialog extends DialogView {
 
   #page() {
     switch (this.page) {
+      case "choice":
+        return this.#choice();
       case "invitation":
         return this.#invitation();
       case "join":
@@ -165,14 +172,14 @@ class ConnectionsDialog extends DialogView {
         <div class="section-head">${this.#heading("Direct connections")}</div>
         ${
           sorted.length === 0
-            ? html`<p class="empty-connections">${icon("plug")} <span>None. Invite a Group on another machine, or accept an invitation you were given. Direct connections need no account.</span></p>`
+            ? html`<p class="empty-connections">${icon("plug")} <span>None. A Direct connection joins two Groups without an account.</span></p>`
             : html`<ul class="plain-list connection-list" aria-label="Direct connections">${sorted.map((relation) => this.#card(relation))}</ul>`
         }
       </section>
       ${this.#otherAccounts()}
       <section class="dialog-section">
         <div class="section-head">${this.#heading("Your account")}
-          ${button({ label: this.#account.shown?.state === "not_linked" ? "Link…" : "Show…", onClick: () => this.#openNext("account", {}) })}
+          ${button({ label: this.#accountLabel, onClick: () => this.#openAccount() })}
         </div>
         ${this.#accountFacts()}
         ${
@@ -192,6 +199,43 @@ class ConnectionsDialog extends DialogView {
       </section>`;
   }
 
+  /** The three kinds, side by side: nobody has to know beforehand which one they need. */
+  #choice() {
+    return html`<p class="hint">Messages, files and replies work the same in all three.</p>
+      <ul class="plain-list connection-list" aria-label="Kinds of connections">
+        ${CONNECTION_CHOICES.map(({ kind, title, sentence }) => html`<li class="connection" data-kind=${kind}><strong>${title}</strong><p>${sentence}</p><div class="buttons">${this.#begin(kind)}</div></li>`)}
+      </ul>`;
+  }
+
+  #begin(kind: Connection["kind"]) {
+    switch (kind) {
+      case "account":
+        return button({ label: this.#accountLabel, onClick: () => this.#openAccount() });
+      case "external":
+        return button({ label: "Select this Group…", onClick: () => this.#share() });
+      case "direct":
+        return button({
+          label: "Invite…",
+          disabled: this.busy || this.#connections.status === null,
+          onClick: () => void this.#invite(),
+        });
+    }
+  }
+
+  get #accountLabel(): string {
+    return this.#account.shown?.state === "not_linked" ? "Link this machine…" : "Show the account…";
+  }
+
+  #openAccount(): void {
+    this.#openNext("account", {});
+  }
+
+  /** Goes on with a connection to another account, or with an invitation to one. */
+  #share(invitation: string | null = null): void {
+    const { groupId } = this.conversation;
+    this.#openNext("sharing", { groupId, groupTitle: this.#title, invitation });
+  }
+
   #heading(words: string) {
     return this.embedded ? html`<h2>${words}</h2>` : html`<h3>${words}</h3>`;
   }
@@ -201,7 +245,7 @@ class ConnectionsDialog extends DialogView {
     const external = list.filter(({ kind }) => kind === "external");
     return html`<section class="dialog-section" data-section="external">
       <div class="section-head">${this.#heading("Other accounts")}
-        ${button({ label: "Connect…", disabled: sharing === null, onClick: () => this.#openNext("sharing", { groupId: this.conversation.groupId, groupTitle: this.#title }) })}
+        ${button({ label: "Connect…", disabled: sharing === null, onClick: () => this.#share() })}
       </div>
       <p class="hint" role="status">${sharingSentence(sharing, Date.now())}</p>
       ${
@@ -285,11 +329,17 @@ class ConnectionsDialog extends DialogView {
       problem: this.#problemOf(this.#claims),
       instanceId,
       group: this.#title,
+      isOfAccount: this.#accountInvitation !== null,
       known: status!.relations,
       onInput: (pasted) => {
         this.pasted = pasted;
       },
     });
+  }
+
+  /** What was pasted belongs to a connection with another account; null if it doesn't. */
+  get #accountInvitation(): string | null {
+    return pastedInvitation(this.pasted);
   }
 
   #listenerPage() {
@@ -315,9 +365,9 @@ class ConnectionsDialog extends DialogView {
 
   /** Why it can't be accepted, as far as that shows before asking the daemon. */
   #problemOf(claims: InvitationClaims | null): string | null {
-    if (this.pasted.trim() === "") return null;
+    if (this.pasted.trim() === "" || this.#accountInvitation !== null) return null;
     if (claims === null)
-      return "This isn’t a complete invitation. Copy all of it, from svc-direct: to the end, or ask for a new one.";
+      return "This isn’t a complete invitation. Copy all of it, or ask for a new one. A Direct one begins with svc-direct:";
     if (claims.host.instance_id === this.#connections.instanceId)
       return "This instance made this invitation. It’s meant for a Group on another instance.";
     if (Date.parse(claims.expires_at) <= Date.now()) return "It has expired. Ask for a new invitation.";
@@ -333,15 +383,27 @@ class ConnectionsDialog extends DialogView {
           primary: this.#whoCame === undefined,
           onClick: () => this.#go("list"),
         });
+      case "choice":
+        return html`${back}
+        ${button({ label: "Accept an invitation…", disabled: this.#connections.status === null, onClick: () => this.#go("join") })}`;
       case "join":
         return html`${back}
-        ${button({ label: "Request connection", primary: true, disabled: !this.#mayJoin, onClick: () => this.submit() })}`;
+        ${
+          this.#accountInvitation === null
+            ? button({
+                label: "Request connection",
+                primary: true,
+                disabled: !this.#mayJoin,
+                onClick: () => this.submit(),
+              })
+            : button({ label: "Continue", primary: true, onClick: () => this.submit() })
+        }`;
       case "listener":
         return html`${back}
         ${button({ label: this.inviting ? "Listen and invite" : "Save", primary: true, disabled: this.busy || this.listener === null || !isComplete(this.listener), onClick: () => this.submit() })}`;
       case "list":
         return html`${button({ label: "Accept an invitation…", disabled: this.#connections.status === null, onClick: () => this.#go("join") })}
-        ${button({ label: "Invite…", icon: "add", primary: true, disabled: this.busy || this.#connections.status === null, onClick: () => void this.#invite() })}`;
+        ${button({ label: "Connect a Group…", icon: "add", primary: true, onClick: () => this.#go("choice") })}`;
     }
   }
 
@@ -351,7 +413,8 @@ class ConnectionsDialog extends DialogView {
   }
 
   protected override submit(): void {
-    if (this.page === "join") void this.#take();
+    if (this.page === "join" && this.#accountInvitation !== null) this.#share(this.#accountInvitation);
+    else if (this.page === "join") void this.#take();
     else if (this.page === "listener") void this.#configure();
   }
 
@@ -368,11 +431,6 @@ class ConnectionsDialog extends DialogView {
     this.inviting = inviting;
     this.listener = listenerDraft(this.#connections.status!);
     this.#go("listener");
-  }
-
-  /** Unless the person has gone on to something else. */
-  #inviteFirst(): void {
-    if (this.isConnected && this.page === "list" && this.#connections.status !== null) void this.#invite();
   }
 
   async #invite(listener = this.#connections.status!.listener): Promise<void> {

@@ -38,6 +38,8 @@ export interface TakeOptions {
   claims: InvitationClaims | null;
   /** Why it can't be accepted. */
   problem: string | null;
+  /** It is one of an account service, whose page says the rest. */
+  isOfAccount: boolean;
   /** This instance; null while unknown. */
   instanceId: string | null;
   group: string;
@@ -46,7 +48,8 @@ export interface TakeOptions {
 }
 
 export function invitationToTake(options: TakeOptions): TemplateResult {
-  const { pasted, claims, problem, onInput } = options;
+  const { pasted, problem, onInput } = options;
+  const claims = options.isOfAccount ? null : options.claims;
   return html`<label class="field">
       <span>Invitation</span>
       <textarea
@@ -54,20 +57,22 @@ export function invitationToTake(options: TakeOptions): TemplateResult {
         rows="4"
         spellcheck="false"
         autocomplete="off"
-        placeholder="svc-direct:…"
         aria-describedby="invitation-problem"
         .value=${pasted}
         @input=${(event: Event) => onInput((event.target as HTMLTextAreaElement).value)}
       ></textarea>
     </label>
     <p id="invitation-problem" class=${problem === null ? "hint" : "failure"} role="status">${
-      problem === null
-        ? claims === null
-          ? "Paste the invitation you were given. It’s only checked here; nothing is sent yet."
-          : "Check it before you continue. Nothing has been sent yet."
-        : html`${icon("error")}<span>${problem}</span>`
+      problem === null ? takeHint(claims, options.isOfAccount) : html`${icon("error")}<span>${problem}</span>`
     }</p>
     ${claims === null || problem !== null ? nothing : claimed(claims, options)}`;
+}
+
+function takeHint(claims: InvitationClaims | null, isOfAccount: boolean): string {
+  if (isOfAccount) return "This invitation is from another account. Continue to choose what you connect.";
+  return claims === null
+    ? "Paste the invitation you were given: the text of a Direct one, or the id or link of an account’s. It’s only checked here; nothing is sent yet."
+    : "Check it before you continue. Nothing has been sent yet.";
 }
 
 function claimed(

@@ -2,7 +2,7 @@
  * `<svc-group-header>`: which Group this is, its folder and state, search, and its other actions.
  */
 import { html, nothing, type PropertyValues } from "lit";
-import { connectionsInBrief } from "../../shared/connection-words.ts";
+import { connectionsInBrief } from "../../shared/connections-brief.ts";
 import { iconButton } from "../controls/controls.ts";
 import { copy } from "../controls/copy.ts";
 import { icon } from "../controls/icons.ts";

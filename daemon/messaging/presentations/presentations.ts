@@ -124,15 +124,22 @@ export class Presentations {
     const { count } = chat.ledger;
     const blob =
       input.sha256 === undefined
-        ? await chat.blobs.take(check.through(this.#source(chat, input, caller)), count)
+        ? await this.#taken(chat, input, caller, check)
         : await uploaded(chat, input.sha256, check);
     const file = { ...blob, mime_type: check.mimeType };
     return chat.blobs.send([blob.sha256], count, () => append(file));
   }
 
+  /** Keeps the given text or file for the Group, checked on the way. */
+  async #taken(chat: GroupChat, input: Publish, caller: Caller, check: ContentCheck): Promise<Kept> {
+    const { count } = chat.ledger;
+    const source = this.#source(chat, input, caller);
+    return chat.blobs.take(check.through(source.chunks), count).finally(source.close);
+  }
+
   /** A path leads only into the attached projects, whoever the caller is (MSG-062). */
-  #source(chat: GroupChat, { path, text }: Publish, caller: Caller): Chunks {
-    if (path === undefined) return [Buffer.from(text ?? "")];
+  #source(chat: GroupChat, { path, text }: Publish, caller: Caller): { chunks: Chunks; close: () => void } {
+    if (path === undefined) return { chunks: [Buffer.from(text ?? "")], close: () => undefined };
     checkNamesFiles(caller);
     const { file } = openInScope(this.#projects, chat.reach(caller), path);
     try {
@@ -141,8 +148,9 @@ export class Presentations {
       file.close();
       throw error;
     }
-    // A file may grow in the meantime.
-    return fileChunks(file, 0, LIMITS.presentation.contentBytes + 1, { shared: true });
+    // A file may grow in the meantime. One that nobody begins to read has to be closed as well.
+    const chunks = fileChunks(file, 0, LIMITS.presentation.contentBytes + 1, { shared: true });
+    return { chunks, close: () => file.close() };
   }
 
   /** Nothing happens when the slot is empty already. */
@@ -177,18 +185,17 @@ export class Presentations {
   }
 }
 
-interface FileData {
+interface Kept {
   sha256: string;
   bytes: number;
+}
+
+interface FileData extends Kept {
   mime_type: string;
 }
 
 /** A file that the Group has already, checked whole. Throws invalid_attachments without it. */
-async function uploaded(
-  chat: GroupChat,
-  sha256: string,
-  check: ContentCheck,
-): Promise<{ sha256: string; bytes: number }> {
+async function uploaded(chat: GroupChat, sha256: string, check: ContentCheck): Promise<Kept> {
   const bytes = chat.blobs.bytesOf(sha256);
   if (bytes === null) throw missing(sha256);
   checkContentSize(bytes);
