@@ -14,8 +14,9 @@ export interface ProjectFiles {
   /** The folder of the person whose process this is. */
   ownFolder(): string;
   /**
-   * The names of the directories in one, in no order, links excluded. At most `examined` entries of
-   * any kind are looked at; `more` if there are others. Throws Node's errors.
+   * The names of the directories in a canonical one, in no order, links and the Home excluded. At
+   * most `examined` entries of any kind are looked at; `more` if there are others. Throws Node's
+   * errors.
    */
   folders(directory: string, examined: number): Promise<{ names: string[]; more: boolean }>;
   /**

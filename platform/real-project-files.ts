@@ -118,7 +118,7 @@ export class RealProjectFiles implements ProjectFiles {
     for await (const entry of await fs.promises.opendir(directory, { bufferSize: 256 })) {
       count += 1;
       if (count > examined) return { names, more: true };
-      if (entry.isDirectory()) names.push(entry.name);
+      if (entry.isDirectory() && join(directory, entry.name) !== this.#home) names.push(entry.name);
     }
     return { names, more: false };
   }

@@ -11,9 +11,11 @@ export const idlePeers: Measurement = {
   figures: [NAME],
   async run({ short }) {
     const account = await Account.open();
+    // Those that come later know it at once, and it asks for them.
+    const bound = await account.instance();
     const peers: Instance[] = [];
     for (let made = 0; made < (short ? 2 : PEERS); made += 1) peers.push(await account.instance());
-    const bound = await account.instance();
+    await account.refresh(bound, "The idle one");
     for (const peer of peers) await discovered(bound, peer);
     const alone = await startInstance();
     const [linked, without] = (await idlePercent([bound, alone], short)) as [number, number];

@@ -5,6 +5,8 @@ import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import type { InputOf, ResultOf } from "../../shared/operations/registry.ts";
 
+const BY_NAME = new Intl.Collator("en", { numeric: true });
+
 /**
  * The folders in one, by name; links aren't followed, and a Home has none that could be attached.
  * Throws invalid_project_root.
@@ -32,15 +34,12 @@ export async function listFolders(
     // A name that isn't text can't be asked for.
     .filter((name) => (hidden || !name.startsWith(".")) && !name.includes("\ufffd"))
     .filter((name) => join(canonical, name).length <= LIMITS.folder.pathCharacters)
-    .toSorted(new Intl.Collator("en", { numeric: true }).compare);
-  const folders = names
-    .slice(0, LIMITS.folder.listed)
-    .filter((name) => projects.canonical(join(canonical, name)) !== null);
+    .toSorted(BY_NAME.compare);
   const parent = dirname(canonical);
   return {
     path: canonical,
     parent: parent === canonical ? null : parent,
-    folders,
+    folders: names.slice(0, LIMITS.folder.listed),
     more: found.more || names.length > LIMITS.folder.listed,
   };
 }

@@ -131,7 +131,7 @@ describe("Workbench: the account", function () {
     await clean(page, "connections of both kinds, light");
     await picture("account-connections-light");
     await page.emulateMedia({ colorScheme: "dark" });
-    await connections.locator("vscode-button", { hasText: "Show…" }).click();
+    await connections.locator("vscode-button", { hasText: "Show the account…" }).click();
     await dialog().waitFor();
     await connections.waitFor({ state: "detached" });
   });

@@ -7,6 +7,7 @@ import assert from "node:assert/strict";
 import type { Browser, BrowserContext, Frame, Page } from "playwright-core";
 import { API_PREFIX } from "../../shared/names.ts";
 import type { ResultOf } from "../../shared/operations/registry.ts";
+import { FailingProxy } from "../account/failing-proxy.ts";
 import { type TestBrowser, TestService } from "../account/service.ts";
 import { link, renamed, secured } from "../peers/account/linked-side.ts";
 import type { Side } from "../peers/direct/two-homes.ts";
@@ -30,6 +31,7 @@ const PUPPET = `<!doctype html><title>puppet</title><body>puppet<script>
 describe("Workbench: the account's other instances", function () {
   this.timeout(240_000);
   let authority: TestAuthority;
+  let proxy: FailingProxy;
   let service: TestService;
   let ann: TestBrowser;
   let browser: Browser;
@@ -96,6 +98,17 @@ describe("Workbench: the account's other instances", function () {
     await groups("Rig", "Samples");
     await groupRows().first().waitFor();
   };
+  /** Shows the lab where `pass` decides how late it is. How many proofs were asked for by then. */
+  const shownForLong = async () => {
+    await page.clock.install();
+    await page.reload();
+    await row().waitFor();
+    await show();
+    return asked.length;
+  };
+  const pass = async (seconds: number) => {
+    for (let passed = 0; passed < seconds; passed += 5) await page.clock.fastForward(5000);
+  };
   const settled = async (titles: string[]) =>
     until("the Groups", async () => {
       const shown = await groupRows().locator(".row-label").allInnerTexts();
@@ -104,10 +117,12 @@ describe("Workbench: the account's other instances", function () {
 
   before(async () => {
     authority = new TestAuthority();
+    proxy = await FailingProxy.open();
     [service, browser] = await Promise.all([
-      TestService.started({ clock: new MachineClock() }),
+      TestService.started({ origin: proxy.origin, clock: new MachineClock() }),
       launchBrowser(),
     ]);
+    proxy.port = service.settings.port;
     ann = await service.member("Ann");
     [office, lab] = await Promise.all([
       secured("Office work", "office.localhost", authority),
@@ -152,6 +167,7 @@ describe("Workbench: the account's other instances", function () {
   after(async () => {
     await context?.close();
     await Promise.all([browser?.close(), office?.dispose(), lab?.dispose()]);
+    await proxy?.close();
     await service?.dispose();
     authority?.remove();
   });
@@ -380,8 +396,42 @@ describe("Workbench: the account's other instances", function () {
     });
   }
 
+  it("renews the proof every 45 seconds, and asks every 15 whether the person may still see it", async () => {
+    verifies("LIM-013", "WB-062");
+    const opened = await shownForLong();
+    await pass(90);
+    await until("two renewals", async () => asked.length >= opened + 2);
+    assert.equal(asked.length, opened + 2);
+    assert.equal(new Set(asked.slice(opened - 1)).size, 1, "of the same frame");
+    told = () => 403;
+    await pass(15);
+    await remote().waitFor({ state: "detached" });
+    await alone();
+  });
+
+  it("shows one whose proof can't be renewed any more as offline", async () => {
+    const opened = await shownForLong();
+    const error = { code: "connect_unreachable", message: "It can't be reached.", details: {} };
+    const isOpen = `${officeOrigin}${API_PREFIX}/connect/open`;
+    await page.route(isOpen, (route) => route.fulfill({ status: 503, json: { ok: false, error } }));
+    await pass(90);
+    await until("two tries", async () => asked.length >= opened + 2);
+    assert.equal(await remote().locator(".remote-failed").count(), 0);
+    await pass(45);
+    await failed("connect_unreachable");
+    await row().locator(".instance-state", { hasText: "offline since" }).waitFor();
+  });
+
+  it("ends what is shown when the daemon hangs", async () => {
+    verifies("WB-039");
+    await shownForLong();
+    await page.route(`${officeOrigin}${API_PREFIX}/connect`, () => new Promise(() => {}));
+    await pass(75);
+    await failed("account_unavailable");
+  });
+
   it("shows the other one's own Workbench: sign-in there, its Groups, and a message", async () => {
-    verifies("WB-001", "WB-060");
+    verifies("WB-001", "WB-059", "WB-060");
     const inside = page.frameLocator("svc-remote iframe");
     await row().click();
     const { url } = await lab.client.result("login_link_create", {});
@@ -397,6 +447,12 @@ describe("Workbench: the account's other instances", function () {
     const { events } = await lab.client.result("ledger_tail", { group_id: lab.group_id });
     const sent = events.find((event) => textOf(event) === "Written in the office’s window");
     assert.equal(sent?.by, "user");
+    const cookies = (await context.cookies(labOrigin)).map(({ value }) => value);
+    assert.notDeepEqual(cookies, []);
+    await Promise.all([renamed(lab, "Lab"), renamed(office, "Office")]);
+    for (const passed of proxy.passed)
+      for (const secret of [...cookies, new URL(url).hash.slice("#login=".length)])
+        assert.ok(!JSON.stringify(passed).includes(secret), passed.path);
     await page.locator(".group-row", { hasText: "Office work" }).click();
     await alone();
     await row().click();

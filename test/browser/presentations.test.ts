@@ -110,7 +110,6 @@ describe("Workbench: presentations", () => {
 
     await publishFile("two.pdf", "application/pdf", pdfOf("Page of the PDF"), "The document");
     await panel.getByRole("link", { name: "Open the PDF" }).waitFor();
-    await page.screenshot({ path: "/tmp/entry-pics/pdf.png" });
     const viewer = await page.evaluate(() => navigator.pdfViewerEnabled);
     assert.equal(await panel.locator("iframe.presentation-frame").count(), viewer ? 1 : 0);
     await panel.getByRole("button", { name: "Empty slot 3" }).click();

@@ -118,7 +118,7 @@ describe("an account in the editor", function () {
       const popup = await opened(() => window.row(INSTANCES, /^Lab work/).click());
       await window.notification(/opens in the browser, as no editor can show another/).waitFor();
       await popup.locator("svc-instances .instance-state", { hasText: "not signed in" }).waitFor();
-      assert.match(popup.url(), /^https:\/\/office\.localhost:\d+\/(?:\?group=g_[0-9a-f]{12})?$/);
+      await popup.waitForURL(/^https:\/\/office\.localhost:\d+\/(?:\?group=g_[0-9a-f]{12})?$/);
       const remote = popup.frameLocator("svc-remote iframe");
       const { url } = await lab.client.result("login_link_create", {});
       await remote.locator("svc-sign-in input").fill(url);

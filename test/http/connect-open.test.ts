@@ -47,7 +47,7 @@ describe("/api/v1/connect/open", () => {
     });
 
   it("is for administrators alone, and names the page's own origin", async () => {
-    verifies("WB-007");
+    verifies("WB-003", "WB-007");
     const { status, result } = await open("svc_admin");
     assert.equal(status, 200);
     assert.deepEqual(result, { origin: LAB, url: `${LAB}/ui/connect/`, proof: {} });

@@ -296,7 +296,7 @@ describe("frames of other instances' pages", () => {
   });
 
   it("end their streams, sockets and terminals with them, and no others", async () => {
-    verifies("WB-018", "WB-064", "WB-065", "WB-066", "WB-068", "WB-069", "WB-070");
+    verifies("WB-018", "WB-064", "WB-065", "WB-066", "WB-068", "WB-069", "WB-070", "EVT-009");
     const paths = [`${API_PREFIX}/events/ws`, `${API_PREFIX}/groups/${GROUP}/actors/one/term`];
     const streams = [
       `${API_PREFIX}/events/stream`,
@@ -373,6 +373,12 @@ describe("frames of other instances' pages", () => {
       for (const path of paths) {
         const socket = open(path, frame, token);
         await until("it is refused", () => socket.readyState === WebSocket.CLOSED);
+      }
+      for (const path of streams) {
+        const { status } = await setting.send("GET", `${path}?connect_frame=${frame}`, {
+          headers: bearer(token),
+        });
+        assert.ok([401, 403].includes(status), `${path}: ${status}`);
       }
     }
 

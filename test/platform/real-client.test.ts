@@ -44,7 +44,7 @@ describe("The HTTP client", () => {
         headers: {},
         body: null,
         limit: 1024,
-        milliseconds: 500,
+        milliseconds: 2000,
         signal: new AbortController().signal,
       });
       assert.ok(outcome.kind === "failed");

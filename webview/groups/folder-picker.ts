@@ -1,7 +1,7 @@
 /**
  * `<svc-folder-picker>`: the folders of the daemon's machine, one level at a time. It tells
- * `folder` with the path that it shows, which is the one that is chosen. Arrows move, Enter and →
- * go in, ← goes up.
+ * `folder` with the path that the person goes to, which is the one that is chosen; where it begins
+ * isn't chosen yet. Arrows move, Enter and → go in, ← goes up.
  */
 import { html, nothing } from "lit";
 import { shownName } from "../../shared/foreign-text.ts";
@@ -80,7 +80,7 @@ class FolderPicker extends View {
         type="button"
         class="folder-row"
         data-name=${name}
-        @click=${() => void this.#open(below(path, name))}
+        @click=${() => void this.#go(below(path, name))}
       >
         ${icon("folder")}<span class="file-name"><bdi>${shownName(name)}</bdi></span>
       </button>`,
@@ -100,7 +100,13 @@ class FolderPicker extends View {
   async #up(): Promise<void> {
     const from = this.shown;
     if (from?.parent === null || from === null) return;
-    await this.#open(from.parent, from.path.slice(from.path.lastIndexOf("/") + 1));
+    await this.#go(from.parent, from.path.slice(from.path.lastIndexOf("/") + 1));
+  }
+
+  /** Chosen at once: an answer that comes late must not replace what the person entered since. */
+  #go(path: string, focused?: string): Promise<void> {
+    this.tell("folder", path);
+    return this.#open(path, focused);
   }
 
   /** Shows the folder, with the focus on its first row or on `focused`, if the focus was here. */
@@ -115,14 +121,16 @@ class FolderPicker extends View {
       const isHere = this.querySelector(".folder-row:focus") !== null;
       this.shown = shown;
       this.problem = null;
-      this.tell("folder", shown.path);
       await this.updateComplete;
       if (!isHere) return;
       const rows = [...this.querySelectorAll<HTMLElement>(".folder-row")];
       const row = rows.find(({ dataset }) => dataset["name"] === focused) ?? rows[0];
       (row ?? this.querySelector<HTMLElement>(".folders-head button"))?.focus();
     } catch (error) {
-      if (asking === this.#asking) this.problem = error instanceof Error ? error.message : String(error);
+      if (asking !== this.#asking) return;
+      // A path that leads nowhere leaves other folders to choose from.
+      if (this.shown === null && path !== undefined) await this.#open(undefined);
+      this.problem = error instanceof Error ? error.message : String(error);
     }
   }
 }

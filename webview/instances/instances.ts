@@ -156,7 +156,7 @@ export class Instances extends Store {
     this.#asked += 1;
     const turn = this.#asked;
     try {
-      const { connect } = await this.#parts.host.call("connect_status", {});
+      const { connect } = await inTime(this.#parts.host.call("connect_status", {}));
       if (turn !== this.#asked) return;
       this.#missed = 0;
       this.#take(connect);
@@ -217,13 +217,14 @@ export class Instances extends Store {
     if (this.live !== frame) return;
     const { target, phase, groups, problem } = frame;
     const { instance_id: id, device_id: deviceId, origin } = target;
-    if (phase === "live") this.problems.delete(id);
+    if (phase !== "opening" && phase !== "failed") this.problems.delete(id);
     if (phase === "live" && groups !== null)
       this.#saved[id] = { device_id: deviceId, origin, groups, at: Date.now() };
     // Who locked it there doesn't want it to be seen here.
     if (phase === "locked") delete this.#saved[id];
     if (phase === "failed" && problem !== null) {
-      this.problems.set(id, { ...problem, at: this.problems.get(id)?.at ?? Date.now() });
+      const before = this.problems.get(id);
+      this.problems.set(id, { ...problem, at: before?.code === problem.code ? before.at : Date.now() });
       if (problem.code === "frame_unlisted") this.#loadAgain(origin);
     }
     this.changed();
@@ -267,4 +268,12 @@ export class Instances extends Store {
     const kept: Kept = { binding: this.#binding, saved: this.#saved };
     this.#parts.host.page.set("instances", kept);
   };
+}
+
+/** A daemon that hangs is one that doesn't answer: the next question comes after this one's end. */
+function inTime<Answer>(answer: Promise<Answer>): Promise<Answer> {
+  return new Promise((resolve, reject) => {
+    const timer = setTimeout(() => reject(new Error("No answer came in time.")), CHECK_MS - 1000);
+    void answer.then(resolve, reject).finally(() => clearTimeout(timer));
+  });
 }

@@ -59,7 +59,7 @@ const TYPES: ReadonlySet<unknown> = new Set<TargetMessage["type"]>([
   "workspace_dirty",
 ]);
 
-const { frameHandshakeSeconds, frameRenewSeconds } = LIMITS.connect;
+const { frameHandshakeSeconds, frameRenewSeconds, frameSeconds } = LIMITS.connect;
 
 export class LiveFrame extends Store {
   readonly id = crypto.randomUUID();
@@ -80,6 +80,8 @@ export class LiveFrame extends Store {
   #revision = 0;
   #wanted: { groupId: string; connections: boolean } | null = null;
   #handshake: ReturnType<typeof setTimeout> | null = null;
+  /** When the newest proof was asked for, in milliseconds. It ends like that proof. */
+  #provenAt = 0;
   /** In this second. */
   #messages = 0;
   readonly #late = new Map<unknown, unknown>();
@@ -105,7 +107,7 @@ export class LiveFrame extends Store {
     this.#isStarted = true;
     const { signal } = this.#ended;
     try {
-      const opened = await this.#ask();
+      const opened = await this.#prove();
       if (signal.aborted) return;
       const release = hearPeer(
         this.#peer,
@@ -170,16 +172,24 @@ export class LiveFrame extends Store {
     form.remove();
   }
 
+  async #prove(): Promise<Opened> {
+    const asked = performance.now();
+    const opened = await this.#ask();
+    this.#provenAt = asked;
+    return opened;
+  }
+
   /** A fresh proof for the same frame. One that fails is followed by the next, or by its expiry. */
   async #renew(): Promise<void> {
     if (this.phase === "opening") return;
     try {
-      const { proof } = await this.#ask();
+      const { proof } = await this.#prove();
       if (!this.#ended.signal.aborted)
         tellPeer(this.#peer, { type: "renew", proof } as Parameters<typeof tellPeer>[1]);
     } catch (error) {
       const problem = problemOf(error);
-      if (problem.code === "frame_moved") this.end(problem);
+      const hasExpired = performance.now() >= this.#provenAt + frameSeconds * 1000;
+      if (problem.code === "frame_moved" || hasExpired) this.end(problem);
     }
   }
 
@@ -260,7 +270,7 @@ export class LiveFrame extends Store {
 
   #onViolation({ blockedURI, effectiveDirective }: SecurityPolicyViolationEvent): void {
     const isOurs = ["form-action", "frame-src"].includes(effectiveDirective);
-    if (!isOurs || !blockedURI.startsWith(this.target.origin)) return;
+    if (!isOurs || !URL.canParse(blockedURI) || new URL(blockedURI).origin !== this.target.origin) return;
     const message = "This page was loaded before it knew the instance. Load it again.";
     this.#fail({ code: "frame_unlisted", message });
   }

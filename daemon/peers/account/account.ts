@@ -326,10 +326,10 @@ export class Account {
   }
 
   /** Throws conflict without a binding, account_unavailable. */
-  rename(name: string): Promise<void> {
-    return this.#inTurn(async () => {
-      // The name that it gives itself after a grant must not come later than the person's.
-      await this.#login.settled();
+  async rename(name: string): Promise<void> {
+    // The name that it gives itself after a grant must not come later than the person's.
+    await this.#login.settled();
+    await this.#inTurn(async () => {
       const { binding } = this.#membership;
       if (binding === null) {
         const specifics = "This instance isn't linked to an account.";

@@ -429,8 +429,9 @@ describe("two daemons linked to one account", function () {
     // It is renamed, and asks for the directory then.
     await renamed(two, "Second machine");
     assert.equal((await two.client.result("account_show", {})).state, "logged_out");
+    const { user_code: code } = await two.client.result("account_link", { account_origin: ann.origin });
     proxy.failing.clear();
-    await link(two, ann);
+    await ann.approve(code);
     // What was linked may be confirmed again before the new grant is there.
     await until("the directory of the new device", async () => {
       const { connect } = await two.client.result("connect_status", {});

@@ -128,7 +128,7 @@ async function begin(): Promise<void> {
         html`<main class="empty">
           <h1>Can’t reach the daemon</h1>
           <p>Nothing is lost. Start it with <code>svc up</code>, then try again.</p>
-          ${button({ label: "Try again", primary: true, onClick: () => location.reload() })}
+          ${button({ label: "Try again", primary: true, onClick: () => (entry === null ? location.reload() : entry.end()) })}
         </main>`,
       );
     }

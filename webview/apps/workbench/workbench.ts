@@ -163,7 +163,11 @@ class WorkbenchElement extends View {
     this.#showing.begin();
     this.#life = new AbortController();
     const { signal } = this.#life;
-    if (this.entry !== null) void this.#follow(this.entry, signal);
+    if (this.entry !== null) {
+      const { entry } = this;
+      // Without that code nothing ends what the person may no longer see.
+      void this.#follow(entry, signal).catch(() => entry.end());
+    }
     const returned = (): void => {
       this.#polling.look();
       this.#conversation?.returned();
