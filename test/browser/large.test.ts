@@ -118,11 +118,21 @@ describe("Workbench: 100,000 messages", () => {
       const { id, at } = await place();
       return id === before.id && at === before.at;
     });
+    // An editor hides a webview before it ends it, and loads one before it shows it.
+    const body = page.locator("body");
+    await body.evaluate((element) => (element.style.display = "none"));
+    await setting.owner.result("send", { group_id: groupId, text: "While hidden", to: ["lead"] });
+    await page.locator("svc-message", { hasText: "While hidden" }).waitFor({ state: "attached" });
+    await body.evaluate((element) => (element.style.display = ""));
+    await until("the row is where it was before", async () => (await place()).id === before.id);
+    const hides = "document.addEventListener('DOMContentLoaded', () => document.body.style.display = 'none')";
+    await page.addInitScript(hides);
     await page.reload();
-    await page.locator("svc-message").last().waitFor();
+    await page.locator("svc-message").last().waitFor({ state: "attached" });
+    await body.evaluate((element) => (element.style.display = ""));
     await until("the place is kept over a reload", async () => (await place()).id === before.id);
     await page.keyboard.press("End");
-    await page.locator("svc-message", { hasText: "Fresh 5" }).waitFor();
+    await page.locator("svc-message", { hasText: "While hidden" }).waitFor();
   });
 
   it("goes to the oldest message and back to the newest, from anywhere and from a row", async () => {

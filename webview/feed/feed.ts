@@ -43,6 +43,8 @@ class FeedElement extends View {
   #restored: Conversation | null = null;
   #keepTimer: ReturnType<typeof setTimeout> | null = null;
   #resizes: ResizeObserver | null = null;
+  /** The scroller whose size and rows are observed. */
+  #watched: HTMLElement | null = null;
   #target: string | null = null;
   /** How far it was scrolled, and the scrolled height, when the place was last settled. */
   #top = 0;
@@ -177,9 +179,7 @@ class FeedElement extends View {
     // The rows render after this element: only then can they be measured, still before anything is
     // painted.
     void this.#rendered().then(() => {
-      if (!scroller.isConnected) return;
-      if (this.#restored !== this.conversation) this.#restore(scroller);
-      this.#settle();
+      if (scroller.isConnected) this.#arrange(scroller);
     });
   }
 
@@ -189,17 +189,28 @@ class FeedElement extends View {
     );
   }
 
+  /** Rows were drawn, or they or the view have another size. */
+  #arrange(scroller: HTMLElement): void {
+    if (this.#watched !== scroller) {
+      this.#watched = scroller;
+      this.#resizes ??= new ResizeObserver(() => {
+        if (this.#watched !== null) this.#arrange(this.#watched);
+      });
+      this.#resizes.disconnect();
+      this.#resizes.observe(scroller);
+      const rows = scroller.querySelector(".feed-rows");
+      if (rows !== null) this.#resizes.observe(rows);
+    }
+    if (isLaidOut(scroller) && this.#restored !== this.conversation) this.#restore(scroller);
+    this.#settle();
+  }
+
   /**
    * A Group was opened: go to the person's place in it. Rows may still grow; then `#settle` keeps
    * the place.
    */
   #restore(scroller: HTMLElement): void {
     this.#restored = this.conversation;
-    this.#resizes ??= new ResizeObserver(() => this.#settle());
-    this.#resizes.disconnect();
-    this.#resizes.observe(scroller);
-    const rows = scroller.querySelector(".feed-rows");
-    if (rows !== null) this.#resizes.observe(rows);
     const { place } = this.conversation;
     const row = place === null ? null : this.#find(place.eventId);
     this.conversation.feed.following = row === null;
@@ -214,6 +225,7 @@ class FeedElement extends View {
     super.disconnectedCallback();
     this.#resizes?.disconnect();
     this.#resizes = null;
+    this.#watched = null;
     this.#restored = null;
   }
 
@@ -224,7 +236,8 @@ class FeedElement extends View {
   #settle(): void {
     const scroller = this.#scroller;
     const { feed } = this.conversation;
-    if (scroller === null || this.#target !== null || this.#restored !== this.conversation) return;
+    if (scroller === null || !isLaidOut(scroller)) return;
+    if (this.#target !== null || this.#restored !== this.conversation) return;
     this.#catchUp(scroller);
     if (feed.following && !feed.window.hasNewer) {
       scroller.scrollTop = scroller.scrollHeight;
@@ -304,7 +317,7 @@ class FeedElement extends View {
   #keep(): void {
     this.#keepTimer = null;
     const scroller = this.#scroller;
-    if (scroller === null || !this.isConnected) return;
+    if (scroller === null || !isLaidOut(scroller)) return;
     this.tell("moved");
     const row = this.conversation.feed.following ? null : this.#topRow();
     this.conversation.keepPlace(
@@ -388,6 +401,14 @@ class FeedElement extends View {
   focusRow(): void {
     this.querySelector<HTMLElement>("[data-row][tabindex='0']")?.focus();
   }
+}
+
+/**
+ * Whether it has a size. An editor gives a webview that it hides, or that it will only show, none:
+ * nothing can be measured then, and nobody has moved.
+ */
+function isLaidOut(scroller: HTMLElement): boolean {
+  return scroller.clientWidth > 0 && scroller.clientHeight > 0;
 }
 
 function continues(before: LedgerEvent | undefined, row: Message): boolean {

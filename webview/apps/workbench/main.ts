@@ -72,11 +72,14 @@ function work(viewer: Viewer): void {
         host.remember("theme", event.detail);
         draw();
       }}
-      @sign-out=${() =>
+      @sign-out=${() => {
+        // The daemon ends the session's streams, which would only be refused if they came again.
+        host.stop();
         void session.signOut().then(
           () => leave(null),
           () => leave(null),
-        )}
+        );
+      }}
     ></svc-workbench>`);
   draw();
 }
