@@ -2,15 +2,17 @@
  * `npm test [-- FILES]`: sets up what is missing, builds, and runs mocha over real parts. Works on
  * a fresh clone. FILES narrow the run: paths or globs below test/, and mocha's options.
  * `--withstand`, `--package`, `--agents` and `--editor` run the longer suites of these names
- * instead. The last line is `N passed, N failed`.
+ * instead. Files that fail run once more, alone (build/suite.mjs). The last line is `N passed,
+ * N failed`.
  */
 import "./node-version.cjs";
 import { spawnSync } from "node:child_process";
+import { sep } from "node:path";
 import { installAgents } from "./agents.mjs";
 import { installEditor } from "./editor.mjs";
 import { ensureBuilt } from "./ensure-built.mjs";
 import { requireCommands } from "./prerequisites.mjs";
-import { MOCHA, runSuite } from "./suite.mjs";
+import { MOCHA, runSuite, testFiles } from "./suite.mjs";
 
 ensureBuilt();
 requireCommands({
@@ -24,11 +26,16 @@ requireCommands({
 
 /** Suites that take longer, each a folder of test/. */
 const LONGER = ["agents", "editor", "package", "withstand"];
+/** Those that nobody repeats: a failure is evidence, however rare it is. */
+const ONCE = ["package", "withstand"];
 const [first, ...rest] = process.argv.slice(2);
-if (first === undefined) {
+
+/** Runs these files, shows again what failed, and ends this process. */
+async function runAll(files, atOnce) {
   const failures = [];
   const { passed, failed } = await runSuite({
-    without: LONGER,
+    files,
+    ...(atOnce === undefined ? {} : { atOnce }),
     show(output, isGood) {
       process.stdout.write(output);
       if (!isGood) failures.push(output);
@@ -38,6 +45,9 @@ if (first === undefined) {
   console.log(`${passed} passed, ${failed} failed`);
   process.exit(failed === 0 ? 0 : 1);
 }
+
+if (first === undefined)
+  await runAll(testFiles("test").filter((file) => !LONGER.includes(file.split(sep)[1])));
 if (first === "--agents") {
   try {
     process.env.SVC_AGENTS_BIN = installAgents();
@@ -59,6 +69,8 @@ if (first === "--editor") {
   if (status !== 0) process.exit(status ?? 1);
 }
 const longer = LONGER.find((folder) => first === `--${folder}`);
+if (longer !== undefined && !ONCE.includes(longer) && rest.length === 0)
+  await runAll(testFiles(`test/${longer}`), 1);
 const files = longer === undefined ? first : `test/${longer}/**/*.test.ts`;
 const { status } = spawnSync(process.execPath, [...MOCHA, files, ...rest], { stdio: "inherit" });
 process.exit(status ?? 1);

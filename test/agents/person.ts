@@ -14,6 +14,8 @@ export class Person {
   readonly #terminal: TerminalClient;
   #read = -1;
   #lines: string[] = [];
+  /** What the last keys brought up. */
+  #shown: RegExp | null = null;
 
   private constructor(terminal: TerminalClient) {
     this.#terminal = terminal;
@@ -33,21 +35,30 @@ export class Person {
     this.#terminal.close();
   }
 
-  /** Types, once; a key is pressed again as long as the screen doesn't become so. */
+  /**
+   * Types, once. A key is pressed again as long as the screen still shows what the keys before
+   * brought up: one that was taken would do something else the second time.
+   */
   async presses(keys: string, shown: RegExp): Promise<void> {
     let pressed: number | null = null;
+    const press = () => {
+      this.#terminal.send({ type: "input", data: keys });
+      pressed = performance.now();
+    };
     await until(
       `the screen shows ${shown.source}`,
       async () => {
-        const again = pressed !== null && isKey(keys) && performance.now() - pressed > PRESS_AGAIN_MS;
-        if (pressed === null || again) this.#terminal.send({ type: "input", data: keys });
-        if (pressed === null || again) pressed = performance.now();
-        return this.#shows(shown);
+        if (pressed === null) press();
+        if (await this.#shows(shown)) return true;
+        const isIgnored = isKey(keys) && performance.now() - pressed! > PRESS_AGAIN_MS;
+        if (isIgnored && (this.#shown === null || (await this.#shows(this.#shown)))) press();
+        return false;
       },
       PATIENCE,
     ).catch(async (cause: unknown) => {
       throw new Error((await this.screen()).join("\n"), { cause });
     });
+    this.#shown = shown;
   }
 
   /** The lines that can be seen now. */
