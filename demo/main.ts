@@ -1,12 +1,13 @@
 /**
  * `svc demo`: a Home of its own, a Group, two scripted agents that really talk over MCP, and a link
- * to watch them in a browser. The script takes well under 30 seconds; then the daemon stays until
- * Ctrl-C. With --direct: demo/direct.ts, with --account: demo/account.ts, with --external:
- * demo/external.ts.
+ * to watch them in a browser. It begins when somebody does. The script takes well under 30 seconds;
+ * then the daemon stays until Ctrl-C. With --direct: demo/direct.ts, with --account:
+ * demo/account.ts, with --external: demo/external.ts.
  */
 import { setTimeout as delay } from "node:timers/promises";
 import { followLedger } from "../client/events.ts";
 import { accountPlay } from "./account.ts";
+import { awaitViewers } from "./audience.ts";
 import { connectionPlay } from "./direct.ts";
 import { externalPlay } from "./external.ts";
 import { coder, PERSON_ASKS, PROJECT_FILES, planner } from "./script.ts";
@@ -17,7 +18,7 @@ import { playOnTwoSides } from "./sides.ts";
 const PAUSE_MS = 1200;
 
 export interface DemoOptions {
-  /** Doesn't wait for Ctrl-C at the end, nor for people to follow. */
+  /** Waits neither for viewers, nor for people to follow, nor for Ctrl-C at the end. */
   exit: boolean;
   /** Two instances instead of one: with a Direct connection, of one account, or of two. */
   kind: "agents" | "direct" | "account" | "external";
@@ -48,6 +49,8 @@ async function agentsDemo(
   screen.line("Watch it live (the link works once, for 5 minutes):");
   screen.line(`  ${await here.link()}`);
   screen.line();
+  if (!exit) await awaitViewers({ homes: [here], screen, ended });
+  if (interrupted.aborted) return 0;
 
   const watching = new AbortController();
   const shown = (async () => {

@@ -77,6 +77,14 @@ export class Home {
     return (await this.client.result("login_link_create", {})).url;
   }
 
+  /** Whether somebody has a stream of it, as every open Workbench does. Its agents have none. */
+  async isWatched(signal: AbortSignal): Promise<boolean> {
+    const answer = await this.client.open("/metrics", {}, { signal });
+    const parts: Buffer[] = [];
+    for await (const part of answer) parts.push(part as Buffer);
+    return /^svc_streams [1-9]/mu.test(Buffer.concat(parts).toString("utf8"));
+  }
+
   async close(): Promise<void> {
     await Promise.all(this.#agents.map((agent) => agent.stop()));
     await this.#stop();

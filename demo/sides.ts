@@ -1,15 +1,12 @@
 /** Two Homes on this machine that play two instances: what the demos of connections share. */
 import { setTimeout as delay } from "node:timers/promises";
 import type { Agent } from "./agent.ts";
+import { awaitViewers } from "./audience.ts";
 import { next } from "./script.ts";
 import type { DemoSession, Home, Screen } from "./session.ts";
 
-/**
- * Between the steps, so that people can follow; and before the first, so that they can open both
- * windows.
- */
+/** Between the steps, so that people can follow. */
 const PAUSE_MS = 2000;
-const CURTAIN_MS = 10_000;
 const PATIENCE_MS = 60_000;
 const LOOK_MS = 100;
 
@@ -140,10 +137,8 @@ export async function playOnTwoSides(
   screen.line(`  office  ${await office.home.link()}`);
   screen.line(`  lab     ${await lab.home.link()}`);
   screen.line();
-  if (!exit) {
-    screen.line(`It begins in ${CURTAIN_MS / 1000} seconds.`);
-    await Promise.race([delay(CURTAIN_MS), ended]);
-  }
+  if (!exit) await awaitViewers({ homes: [office.home, lab.home], screen, ended });
+  if (interrupted.aborted) return 0;
   const begun = performance.now();
   const played = play({ office, lab }, stageOf(screen, interrupted, !exit));
   played.catch(() => undefined);

@@ -44,12 +44,12 @@ export const daemonCommands: readonly Command[] = [
   {
     words: "demo",
     summary:
-      "Watch two scripted agents talk in a Group. The demo has its own Home. Ctrl-C ends it and removes the Home.",
+      "Watch two scripted agents talk in a Group. The demo has its own Home, and begins when its Workbench is open or you press Enter, and after a minute in any case. Ctrl-C ends it and removes the Home.",
     options: [
       { name: "direct", text: "Show two instances that connect and write to each other instead" },
       { name: "account", text: "Show two instances of one account, and its service, instead" },
       { name: "external", text: "Show two accounts that connect one Group each instead" },
-      { name: "exit", text: "Exit when the script is done" },
+      { name: "exit", text: "Play at once, and exit when the script is done" },
     ],
     handlesInterrupt: true,
     personOnly: true,

@@ -12,6 +12,8 @@ import { stop } from "../../cli/commands/daemon.ts";
 import type { CommandContext } from "../../cli/context.ts";
 import { DaemonClient } from "../../client/client.ts";
 import { isAlive } from "../../client/process-state.ts";
+import { awaitViewers } from "../../demo/audience.ts";
+import { inSession } from "../../demo/session.ts";
 import { until } from "../support/until.ts";
 
 import { collect, envelope, run, SVC, start } from "./svc.ts";
@@ -218,21 +220,39 @@ describe("the daemon from the command line", function () {
     assert.deepEqual(readdirSync(folder), []);
   });
 
-  it("ends the demo in order on Ctrl-C", async () => {
-    const child = start(["demo"], { home, env: { TMPDIR: folder } });
-    const ran = collect(child);
-    await until("the talk", () => ran.out.includes("user → planner"));
-    child.kill("SIGINT");
-    await once(child, "close");
-    assert.equal(child.exitCode, 0, ran.err);
-    assert.deepEqual(readdirSync(folder), []);
+  it("begins the demo without a viewer when it has waited long enough", async () => {
+    const lines: string[] = [];
+    const screen = { line: (text = "") => lines.push(text) };
+    await inSession(async ({ home: added, ended }) => {
+      const here = added("demo");
+      await here.open("Nobody watches", {});
+      await awaitViewers({ homes: [here], screen, ended, seconds: 0.5 });
+    }, SVC);
+    assert.equal(lines[1], "Nobody watches yet. It begins all the same.", lines.join("\n"));
   });
 
-  /** A demo in the middle of its talk, and its daemon. */
+  it("ends the demo in order on Ctrl-C, while it waits for a viewer and in its talk", async () => {
+    const [waiting, inTalk] = [start(["demo"], { home, env: { TMPDIR: folder } }), await talking()];
+    const waited = collect(waiting);
+    await until("the question", () => waited.out.includes("when you press Enter"));
+    const closed = [waiting, inTalk.child].map(async (child) => {
+      child.kill("SIGINT");
+      await once(child, "close");
+    });
+    await Promise.all(closed);
+    assert.deepEqual([waiting.exitCode, inTalk.child.exitCode], [0, 0], waited.err + inTalk.ran.err);
+    assert.doesNotMatch(waited.out, /→|Nobody watches/u);
+    assert.doesNotMatch(inTalk.ran.out, /Nobody watches/u);
+    assert.deepEqual(inTalk.left(), []);
+    assert.ok(!readdirSync(folder).some((name) => name.startsWith("svc-demo-")));
+  });
+
+  /** A demo in the middle of its talk, begun with Enter, and its daemon. */
   const talking = async () => {
     const temporary = mkdtempSync(join(folder, "demo-"));
     const child = start(["demo"], { home, env: { TMPDIR: temporary } });
     const ran = collect(child);
+    child.stdin?.write("\n");
     await until("the talk", () => ran.out.includes("user → planner"));
     const client = new DaemonClient(join(temporary, readdirSync(temporary)[0]!, "demo", "home"), null);
     const { pid } = await client.result("daemon_status", {});
