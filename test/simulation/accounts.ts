@@ -169,7 +169,7 @@ export class Accounts {
   }
 
   #ended(...ids: string[]): void {
-    for (const id of ids) this.#oracle.ended(id);
+    for (const id of ids) this.#oracle.accounts.ended(id);
     this.revoked();
   }
 

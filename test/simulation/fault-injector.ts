@@ -228,8 +228,8 @@ export class FaultInjector {
     this.#world.after(this.#chance.duration(SECOND, 10 * MINUTE), () => {
       if (this.#isOver || !service.isUsable) return;
       this.#for(10 * SECOND, "the account service is restored from a backup", [SERVICE]);
-      this.#oracle.restored();
-      void restore().then(() => this.#oracle.restored());
+      this.#oracle.accounts.restored();
+      void restore().then(() => this.#oracle.accounts.restored());
     });
   }
 
@@ -324,7 +324,7 @@ export class FaultInjector {
   #wrongClock(name: string, wall: Wall): void {
     const by = this.#chance.duration(SECOND, 2 * 24 * 60 * MINUTE) * this.#chance.one([-1, 1]);
     wall.offset += by;
-    const right = this.#oracle.clockIsWrong();
+    const right = this.#oracle.accounts.clockIsWrong();
     const lasting = this.#chance.duration(SECOND, 20 * MINUTE);
     this.#for(lasting, `the clock of ${name} is wrong by ${by / 1000} s`, [name], () => {
       wall.offset -= by;

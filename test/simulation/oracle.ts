@@ -4,9 +4,19 @@
  */
 import type { EventOf, LedgerEvent, MessageEvent, SourceEvent } from "../../shared/events.ts";
 import { LIMITS } from "../../shared/limits.ts";
-import { isDirect } from "../../shared/wire/v1/fields.ts";
 import { uuidKey } from "../../shared/wire/v1/uuid.ts";
+import { AccountOracle, SLACK_MS } from "./account-oracle.ts";
+import { ConnectionEnds } from "./connection-ends.ts";
 import type { SimulatedDaemon } from "./daemon.ts";
+import {
+  type Delivery,
+  type GroupEnd,
+  hasGeneration,
+  isConnected,
+  isWeb,
+  short,
+  type WorkEnd,
+} from "./delivery.ts";
 import { type Health, wayOf } from "./health.ts";
 import { SERVICE, type SimulatedService } from "./service.ts";
 import type { World } from "./world.ts";
@@ -14,47 +24,6 @@ import type { World } from "./world.ts";
 export interface Violation {
   invariant: string;
   what: string;
-}
-
-interface GroupEnd {
-  instance_id: string;
-  group_id: string;
-  generation: string;
-}
-
-/** An end as messages name it. */
-type WorkEnd = GroupEnd & { device_id?: string };
-
-/** No Group is this one. */
-const NO_END: GroupEnd = { instance_id: "", group_id: "", generation: "" };
-
-type Status = "sent" | "failed" | "unconfirmed";
-
-/** One logical message or withdrawal, from wherever it was first seen. */
-export interface Delivery {
-  id: string;
-  kind: "message" | "cancel";
-  /** Null within an account. */
-  connection_id: string | null;
-  /** Over Direct there are none. */
-  devices: readonly string[];
-  source: GroupEnd;
-  source_event_id: string;
-  target: GroupEnd;
-  recipients: readonly { id: string; generation: string }[];
-  /** Milliseconds since 1970. */
-  deliver_before: number;
-  /** Somebody was told that it is queued. */
-  acknowledged: boolean;
-  /** Of a withdrawal: the delivery that it withdraws. */
-  original: string | null;
-  status: Status | null;
-  /** True time of its end. */
-  endedAt: number | null;
-  /** Id of the target's event. */
-  admitted: string | null;
-  /** True time at which it was first seen. */
-  since: number;
 }
 
 /** A Group's ledger as far as it was seen. */
@@ -71,17 +40,6 @@ const MINUTE = 60_000;
 const LOOK_MS = 20_000;
 /** Detecting a dead channel, the longest backoff, and as much again. */
 const STARVED_MS = 4 * MINUTE;
-/** For how long an answer of the account service counts. */
-const LEASE_MS = LIMITS.link.validSeconds * 1000;
-/** Clocks of machines that are well differ so much, and a disk takes so long. */
-const SLACK_MS = 20_000;
-
-/** What the account service says of a device that it doesn't take, for good. */
-const DEFINITE: ReadonlySet<string | null> = new Set([
-  "device_disabled",
-  "account_logged_out",
-  "instance_conflict",
-]);
 
 type Data = Record<string, unknown>;
 
@@ -92,8 +50,9 @@ export class Oracle {
   /** Deliveries whose records were destroyed: nobody can say more of them. */
   readonly lost = new Set<string>();
   readonly deliveries = new Map<string, Delivery>();
-  /** What Direct connections connect. */
-  readonly #connections = new Map<string, GroupEnd[]>();
+  /** What is expected of the account service's answers. */
+  readonly accounts: AccountOracle;
+  readonly #ends: ConnectionEnds;
   /** Those that haven't ended. */
   readonly #open = new Map<string, Delivery>();
   readonly #watched = new Map<string, Watched>();
@@ -105,13 +64,6 @@ export class Oracle {
   /** By Group: its generation now, and those before. */
   readonly #generations = new Map<string, { now: string; since: number; before: Set<string> }>();
   readonly #health: Health;
-  /** Null when there is no account service. */
-  readonly #service: SimulatedService | null;
-  /** True times at which connections and devices ended, by their ids. */
-  readonly #ended = new Map<string, number>();
-  /** Clocks that are wrong now, and the true time at which the last one was set right. */
-  #wrongClocks = 0;
-  #rightSince = 0;
   #starvationDue = 0;
 
   constructor(
@@ -122,41 +74,9 @@ export class Oracle {
     this.#world = world;
     this.#daemons = daemons;
     this.#health = health;
-    this.#service = service;
-  }
-
-  /** The account service has confirmed that a connection or a device ended. */
-  ended(id: string): void {
-    if (!this.#ended.has(id)) this.#ended.set(id, this.#world.time);
-  }
-
-  /** What the account service knew of late is forgotten: what ended may be there again. */
-  restored(): void {
-    this.#ended.clear();
-  }
-
-  /** A clock goes wrong. Returns its end. */
-  clockIsWrong(): () => void {
-    this.#wrongClocks += 1;
-    return () => {
-      this.#wrongClocks -= 1;
-      this.#rightSince = this.#world.time;
-    };
-  }
-
-  /** A restart with a wrong clock may make an earlier answer last longer. */
-  #checkRevoked({ connection_id: connectionId, devices }: Delivery, what: string): void {
-    if (this.#wrongClocks > 0) return;
-    for (const id of [connectionId, ...devices]) {
-      const ended = id === null ? undefined : this.#ended.get(id);
-      if (ended === undefined || this.#rightSince > ended - LEASE_MS - SLACK_MS) continue;
-      const late = this.#world.time - ended;
-      if (late > LEASE_MS + SLACK_MS)
-        this.violate(
-          "nothing is accepted after a revocation",
-          `${what}, ${late / 1000} s after the end of ${id}`,
-        );
-    }
+    this.#ends = new ConnectionEnds(daemons);
+    const violate = this.violate.bind(this);
+    this.accounts = new AccountOracle(world, daemons, { service, violate });
   }
 
   /** Everything that was accepted has ended. */
@@ -192,17 +112,7 @@ export class Oracle {
     if (this.#world.time < this.#starvationDue) return;
     this.#starvationDue = this.#world.time + LOOK_MS;
     this.#checkStarvation();
-    this.#checkRefused();
-  }
-
-  /** What the account service refused for good isn't used until its time is over. */
-  #checkRefused(): void {
-    if (this.#service === null) return;
-    for (const { name, services } of this.#daemons) {
-      const connect = services?.account.status().connect ?? null;
-      if (connect !== null && connect.directory !== null && DEFINITE.has(connect.error_code))
-        this.violate("a definite refusal counts", `${name} uses its directory after ${connect.error_code}`);
-    }
+    this.accounts.checkRefused();
   }
 
   /** A Group that was reset stays reset. */
@@ -333,7 +243,7 @@ export class Oracle {
     this.deliveries.set(id, delivery);
     this.#open.set(id, delivery);
     // While it is there to be asked.
-    if (delivery.connection_id !== null) this.#connection(delivery.connection_id);
+    if (delivery.connection_id !== null) this.#ends.of(delivery.connection_id);
     return delivery;
   }
 
@@ -364,10 +274,10 @@ export class Oracle {
     delivery.admitted = event.id;
     if (delivery.status === "failed") this.violate("failed implies that it never arrived", what);
     if (this.#keptOut.has(id)) this.violate("what is withdrawn isn't newly admitted", what);
-    const end = this.#endOf(delivery, daemon);
+    const end = this.#ends.at(delivery, daemon);
     if (end !== null && (end.group_id !== groupId || end.generation !== generation))
       this.violate("never to another generation", `${what}, of generation ${generation}`);
-    this.#checkRevoked(delivery, what);
+    this.accounts.checkRevoked(delivery, what);
     const actors = daemon.services?.groups.registry.find(groupId)?.record.actors ?? [];
     for (const one of delivery.recipients) {
       if (one.id === "user") continue;
@@ -405,7 +315,7 @@ export class Oracle {
     }
     if (delivery.admitted !== null) this.violate("never twice", what);
     delivery.admitted = event.id;
-    this.#checkRevoked(delivery, what);
+    this.accounts.checkRevoked(delivery, what);
     if (delivery.status === "failed") this.violate("failed implies that it never arrived", what);
     if (event.data.not_delivered === true) {
       const came = this.deliveries.get(original);
@@ -438,54 +348,13 @@ export class Oracle {
     this.#world.tell(`${what} is ${status}`);
     // A target that was deleted in the same moment can't be asked any more.
     const target = this.#daemons.find((one) => one.instance_id === delivery.target.instance_id)!;
-    const end = this.#endOf(delivery, target) ?? delivery.target;
+    const end = this.#ends.at(delivery, target) ?? delivery.target;
     const isThere = end.group_id === delivery.target.group_id && hasGeneration(target, end);
     if (status === "sent" && delivery.admitted !== remoteEventId && (isThere || delivery.admitted !== null)) {
       this.violate("sent implies that it is recorded there", `${what}: ${String(delivery.admitted)}`);
     }
     if (status === "failed" && delivery.admitted !== null)
       this.violate("failed implies that it never arrived", what);
-  }
-
-  /** The end of the delivery's connection at this daemon; null if the connection has none. */
-  #endOf(
-    { connection_id: connectionId }: Delivery,
-    { instance_id: instanceId }: SimulatedDaemon,
-  ): GroupEnd | null {
-    if (connectionId === null) return null;
-    const ends = this.#connection(connectionId);
-    return ends.find((end) => end.instance_id === instanceId) ?? NO_END;
-  }
-
-  /**
-   * Both ends of a connection, as a side has them that knows both: over Direct the one that joined,
-   * which has known both from the beginning.
-   */
-  #connection(id: string): GroupEnd[] {
-    let ends = this.#connections.get(id);
-    if (ends !== undefined) return ends;
-    ends = isDirect(id) ? this.#directEnds(id) : this.#externalEnds(id);
-    if (ends.length > 0) this.#connections.set(id, ends);
-    return ends;
-  }
-
-  #directEnds(id: string): GroupEnd[] {
-    const relation = this.#daemons
-      .flatMap(({ services }) => services?.direct.status(undefined).relations ?? [])
-      .find((one) => one.id === id && one.remote !== null);
-    return relation === undefined ? [] : [relation.local, relation.remote!];
-  }
-
-  #externalEnds(id: string): GroupEnd[] {
-    const grant = this.#daemons
-      .flatMap(({ services }) => services?.account.external.discover(null) ?? [])
-      .find((one) => one.connection_id === id);
-    if (grant === undefined || grant.pair === null) return [];
-    const { local, remote, pair } = grant;
-    return [
-      { instance_id: local.instance_id, group_id: pair.local_group_id, generation: pair.local_generation },
-      { instance_id: remote.instance_id, group_id: pair.remote_group_id, generation: pair.remote_generation },
-    ];
   }
 
   /** LIM-035 to LIM-038. */
@@ -533,33 +402,7 @@ export class Oracle {
         await this.#checkStory(daemon, { group_id: groupId, generation: record.generation });
       }
     }
-    if (this.#daemons.every(({ services }) => services !== null)) await this.#checkLinks();
-  }
-
-  /**
-   * A daemon whose device the account service knows has its directory and connections again, by
-   * itself.
-   */
-  async #checkLinks(): Promise<void> {
-    if (this.#service === null) return;
-    for (const problem of this.#service.unexpected)
-      this.violate("nothing unexpected happens", `the account service: ${problem}`);
-    const devices = await this.#service.operate((operator) => operator.devices());
-    for (const daemon of this.#daemons) {
-      const { account } = daemon.services!;
-      const { device_id: id } = account.show();
-      const device = devices.find((one) => one.id === id);
-      const isActive = device !== undefined && !device.is_retired;
-      // After a restore an earlier device has the instance again, until its person retires it.
-      const isHeld = devices.some(
-        (one) => one.id !== id && !one.is_retired && one.instance_id === daemon.instance_id,
-      );
-      if (isHeld && account.status().connect?.error_code === "instance_conflict") continue;
-      const isConfirmed =
-        account.directory.current !== null && account.external.condition().status === "ready";
-      if (isActive !== isConfirmed)
-        this.violate("links recover alone", `${daemon.name} ${JSON.stringify(account.status().connect)}`);
-    }
+    if (this.#daemons.every(({ services }) => services !== null)) await this.accounts.checkLinks();
   }
 
   /** What people are shown of their messages is what the receipts say. */
@@ -586,36 +429,6 @@ export class Oracle {
       }
     }
   }
-}
-
-/** Whether a delivery goes over HTTPS. */
-function isWeb(connectionId: string | null): boolean {
-  return connectionId === null || !isDirect(connectionId);
-}
-
-function isConnected(
-  { services }: SimulatedDaemon,
-  connectionId: string | null,
-  devices: readonly string[],
-): boolean {
-  if (isWeb(connectionId)) {
-    const grants = services?.outbound.authorities.inForce(connectionId) ?? [];
-    return grants.some(
-      ({ local, remote, route }) =>
-        route !== null &&
-        [local, remote].every((end) => end.device_id !== null && devices.includes(end.device_id)),
-    );
-  }
-  const { relations = [] } = services?.direct.status(undefined) ?? {};
-  return relations.some(({ id, state, current }) => id === connectionId && state === "active" && current);
-}
-
-function hasGeneration({ services }: SimulatedDaemon, { group_id: groupId, generation }: GroupEnd): boolean {
-  return services?.groups.registry.find(groupId)?.record.generation === generation;
-}
-
-export function short(id: string): string {
-  return id.slice(0, 8);
 }
 
 function range(from: number, to: number): number[] {

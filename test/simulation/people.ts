@@ -8,8 +8,9 @@ import type { Chance } from "../support/chance.ts";
 import { USER } from "../support/services.ts";
 import type { Accounts } from "./accounts.ts";
 import type { SimulatedDaemon } from "./daemon.ts";
+import { type Delivery, short } from "./delivery.ts";
 import { type Health, wayOf } from "./health.ts";
-import { type Delivery, type Oracle, short } from "./oracle.ts";
+import type { Oracle } from "./oracle.ts";
 import type { World } from "./world.ts";
 
 const ACTORS = ["ann", "ben", "cat"];
