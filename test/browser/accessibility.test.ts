@@ -10,6 +10,17 @@ import { checkTargets } from "./targets.ts";
 
 const THEMES = ["light", "dark", "hc-light", "hc-dark"] as const;
 const WIDTHS = [1360, 900, 360] as const;
+
+/** The system changes to another theme while the page is open; the components have followed it. */
+async function wear(page: Page, theme: (typeof THEMES)[number]): Promise<void> {
+  await page.emulateMedia({
+    colorScheme: theme.endsWith("dark") ? "dark" : "light",
+    contrast: theme.startsWith("hc") ? "more" : "no-preference",
+  });
+  await page.locator(`html[data-theme=${theme}]`).waitFor();
+  await page.evaluate("new Promise((done) => requestAnimationFrame(done))");
+}
+
 describe("Workbench: accessibility", () => {
   let setting: Setting;
 
@@ -49,54 +60,71 @@ describe("Workbench: accessibility", () => {
     assert.deepEqual(await violations(page), []);
   });
 
-  for (const theme of ["light", "dark"] as const) {
-    it(`finds nothing in the dialogs, menus and the search, in ${theme}`, async () => {
-      const page = await opened({ theme });
-      await openGroup(page, "api-server");
-      const look = async (what: string) => assert.deepEqual(await violations(page), [], what);
-      const menu = async (owner: string, item: string) => {
-        await page.locator(`${owner} button[aria-haspopup=menu]`).first().click();
-        await page.locator(".menu-item", { hasText: item }).click();
-      };
-      const dialog = async (what: string) => {
-        await page.locator("dialog[open]").waitFor();
-        await page.locator("dialog[open] .skeleton").waitFor({ state: "detached" });
-        await look(what);
-        await page.keyboard.press("Escape");
-        await page.locator("dialog[open]").waitFor({ state: "detached" });
-      };
-      await menu("svc-group-header", "Group settings");
-      await dialog("Group settings");
-      await menu("svc-group-header", "Group connections");
-      await dialog("Group connections");
-      for (const item of ["Access tokens", "Health", "Notifications", "Keyboard"]) {
-        await menu("svc-settings-menu", item);
-        await dialog(item);
+  it("finds nothing in the dialogs, menus and the search, in four themes, wide and narrow", async function () {
+    this.timeout(300_000);
+    const page = await opened({ width: 1440, height: 900 });
+    await openGroup(page, "api-server");
+    const look = async (what: string, within: string) => {
+      for (const width of [1440, 360]) {
+        await page.setViewportSize({ width, height: 900 });
+        for (const theme of THEMES) {
+          await wear(page, theme);
+          assert.deepEqual(await violations(page, within), [], `${what} at ${width} px in ${theme}`);
+        }
       }
-      for (const item of ["Connect an agent", "Edit", "Remove"]) {
-        await page.locator(".actor-row").first().hover();
-        await menu(".actor-row", item);
-        await dialog(item);
-      }
-      await page.locator("svc-groups button[title='New Group']").click();
-      await dialog("New Group");
-      await page.locator("svc-actors .column-head .icon-button").click();
-      await dialog("Add an Actor");
-      await page.locator("svc-settings-menu button").click();
-      await page.locator(".menu").waitFor();
-      await look("the settings menu");
+      await page.setViewportSize({ width: 1440, height: 900 });
+    };
+    const menu = async (owner: string, item: string) => {
+      await page.locator(`${owner} button[aria-haspopup=menu]`).first().click();
+      await page.locator(".menu-item", { hasText: item }).click();
+    };
+    const dialog = async (what: string) => {
+      await page.locator("dialog[open]").waitFor();
+      await page.locator("dialog[open] .skeleton").waitFor({ state: "detached" });
+      await look(what, "dialog[open]");
       await page.keyboard.press("Escape");
-      await page.locator(".feed-scroll").click();
-      await page.keyboard.press("/");
-      await page.locator(".search-field").fill("test");
-      await page.locator(".hit").first().waitFor();
-      await look("the search");
-      await page.keyboard.press("Escape");
-      await page.locator(".compose-text").fill("@");
-      await page.locator(".completion-item").first().waitFor();
-      await look("the completion");
-    });
-  }
+      await page.locator("dialog[open]").waitFor({ state: "detached" });
+    };
+    for (const item of ["Group settings", "Group connections"]) {
+      await menu("svc-group-header", item);
+      await dialog(item);
+    }
+    for (const item of ["Account", "Access tokens", "Health", "Notifications", "Keyboard"]) {
+      await menu("svc-settings-menu", item);
+      await dialog(item);
+    }
+    for (const item of ["Connect an agent", "Edit", "Remove"]) {
+      await page.locator(".actor-row").first().hover();
+      await menu(".actor-row", item);
+      await dialog(item);
+    }
+    await page.locator("svc-groups button[title='New Group']").click();
+    await dialog("New Group");
+    await page.locator("svc-actors .column-head .icon-button").click();
+    await dialog("Add an Actor");
+    await page.keyboard.press("Control+k");
+    await page.locator(".palette [role=option]").first().waitFor();
+    assert.deepEqual(await violations(page), [], "the page below a dialog");
+    await dialog("the palette");
+    await page.locator('svc-group-header [aria-label^="Presentations"]').click();
+    await page.getByRole("button", { name: "Show something in slot 1" }).click();
+    await dialog("Show something");
+    await look("an empty slot", "svc-presentations");
+    await page.keyboard.press("Escape");
+    await page.locator("svc-settings-menu button").click();
+    await page.locator(".menu").waitFor();
+    assert.deepEqual(await violations(page), [], "the settings menu");
+    await page.keyboard.press("Escape");
+    await page.locator(".feed-scroll").click();
+    await page.keyboard.press("/");
+    await page.locator(".search-field").fill("test");
+    await page.locator(".hit").first().waitFor();
+    await look("the search", "svc-search");
+    await page.keyboard.press("Escape");
+    await page.locator(".compose-text").fill("@");
+    await page.locator(".completion-item").first().waitFor();
+    await look("the completion", "svc-composer");
+  });
 
   for (const width of [768, 360]) {
     it(`gives fingers targets of 40 px everywhere, at ${width} px`, async () => {

@@ -107,7 +107,7 @@ describe("Workbench: the account", function () {
     await page.locator(".joined-line button").click();
     const card = dialog().locator(".connection", { hasText: "Lab machine" });
     await card.locator(".state", { hasText: "has no address" }).waitFor();
-    await card.locator(".contacts", { hasText: /Since .*No contact yet/u }).waitFor();
+    await card.locator(".contacts", { hasText: /Added .*No contact yet/u }).waitFor();
     await clean(page, "who joined");
     await picture("account-joined");
     await page.setViewportSize({ width: 360, height: 740 });

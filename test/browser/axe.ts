@@ -11,12 +11,17 @@ interface Violation {
   nodes: { target: unknown; failureSummary?: string }[];
 }
 
-/** Rules of WCAG 2.2 A and AA and the best practices, over the whole page or frame. */
-export async function violations(page: Page | Frame): Promise<string[]> {
-  await page.evaluate(AXE);
-  const found = await page.evaluate(async () => {
-    const { axe } = globalThis as unknown as { axe: { run(): Promise<{ violations: Violation[] }> } };
-    const { violations } = await axe.run();
+/**
+ * Rules of WCAG 2.2 A and AA and the best practices, over the whole page or frame, or only over
+ * what `within` selects.
+ */
+export async function violations(page: Page | Frame, within = "html"): Promise<string[]> {
+  if (!(await page.evaluate("'axe' in globalThis"))) await page.evaluate(AXE);
+  const found = await page.evaluate(async (selector) => {
+    const { axe } = globalThis as unknown as {
+      axe: { run(selector: string): Promise<{ violations: Violation[] }> };
+    };
+    const { violations } = await axe.run(selector);
     // What scrolls inside a message is reached after Enter on the message, which can't be seen here
     // (reading.test.ts).
     for (const violation of violations)
@@ -25,7 +30,7 @@ export async function violations(page: Page | Frame): Promise<string[]> {
           ({ target }) => document.querySelector(String(target))?.closest("svc-message[data-row]") === null,
         );
     return violations;
-  });
+  }, within);
   return found.flatMap((violation) =>
     violation.nodes.map(
       (node) => `${violation.id}: ${JSON.stringify(node.target)} ${node.failureSummary ?? violation.help}`,

@@ -12,10 +12,11 @@ describe("Workbench: finding", () => {
     setting = opened;
   });
 
+  let gamma: Awaited<ReturnType<Setting["group"]>>;
   before(async () => {
     const alpha = await setting.group("alpha", ["lead", "coder"]);
     await setting.group("beta");
-    const gamma = await setting.group("gamma");
+    gamma = await setting.group("gamma");
     for (const [{ groupId, actors }, text] of [
       [gamma, "a zebra in gamma"],
       [alpha, "another zebra, in alpha"],
@@ -76,8 +77,11 @@ describe("Workbench: finding", () => {
     await openGroup(page, "alpha");
     const mark = page.locator(".group-row", { hasText: "beta" }).locator(".draft-mark");
     await mark.waitFor();
-    await page.locator('[aria-label="Sort Groups"]').click();
-    await page.locator("[role=menuitemradio]", { hasText: "Latest activity first" }).click();
+    const sort = async (label: string) => {
+      await page.locator('[aria-label="Sort Groups"]').click();
+      await page.locator("[role=menuitemradio]", { hasText: label }).click();
+    };
+    await sort("Latest activity first");
     await sorted("alpha", "gamma", "beta");
     await page.reload();
     await mark.waitFor();
@@ -86,6 +90,20 @@ describe("Workbench: finding", () => {
     const groupId = groups.find(({ title }) => title === "beta")!.group_id;
     await setting.owner.result("send", { group_id: groupId, text: "now this one", to: ["lead"] });
     await sorted("beta", "alpha", "gamma");
+    // Whoever waits for the person is above what happened later.
+    await sort("What needs you first");
+    const { event } = await gamma.actors["lead"]!.result("send", {
+      group_id: gamma.groupId,
+      text: "which?",
+      to: ["user"],
+      message_mode: "request_reply",
+    });
+    await setting.owner.result("send", { group_id: groupId, text: "later than that", to: ["lead"] });
+    await sorted("gamma", "beta", "alpha");
+    await setting.owner.result("reply", { group_id: gamma.groupId, event_id: event.id, text: "this" });
+    await setting.owner.result("feed_read", { group_id: gamma.groupId, event_id: event.id });
+    await setting.owner.result("send", { group_id: groupId, text: "the latest", to: ["lead"] });
+    await sorted("beta", "gamma", "alpha");
     await openGroup(page, "beta");
     const text = page.locator(".compose-text");
     await until("the draft is back", async () => (await text.inputValue()) === "unsent");
@@ -228,6 +246,11 @@ describe("Workbench: finding", () => {
     const { page } = await setting.window();
     await openGroup(page, "sieve");
     await page.locator("svc-message", { hasText: "gamma" }).waitFor();
+    const file = { name: "delta.txt", mimeType: "text/plain", buffer: Buffer.from("delta") };
+    await page.locator("input[type=file]").setInputFiles(file);
+    await page.locator(".compose-text").fill("delta with a file");
+    await page.locator(".compose-text").press("Control+Enter");
+    await page.locator("svc-message", { hasText: "delta" }).locator("svc-attachment").waitFor();
     await page.keyboard.press("Escape");
     await page.locator('svc-group-header [aria-label^="Search"]').click();
     const finds = (...texts: string[]) =>
@@ -254,6 +277,13 @@ describe("Workbench: finding", () => {
     await page.locator('[aria-label="Mode"]').selectOption({ label: "Any mode" });
     await actor.selectOption({ label: "From or to anyone" });
     await page.locator(".search-field").fill("");
+    const files = page.locator(".toggle", { hasText: "With files" });
+    await files.click();
+    await finds("delta with a file");
+    await page.reload();
+    await finds("delta with a file");
+    assert.equal(await files.getAttribute("aria-pressed"), "true");
+    await files.click();
     await page.locator(".toggle", { hasText: "Awaiting reply" }).click();
     await finds("alpha for lead");
     await page.goBack();

@@ -12,6 +12,22 @@ import { openGroup, type Setting, useSetting } from "./setting.ts";
 const MESSAGES = 100_000;
 const AT_ONCE = 256;
 const PAGES = 40;
+/** As far as the end isn't reached. */
+const PAGES_BACK = PAGES / 2;
+
+/** Notes in the page how long each task took that kept it from drawing for 50 ms or more. */
+const NOTE_LONG_TASKS = `globalThis.longTasks = [];
+new PerformanceObserver((list) => {
+  for (const { duration } of list.getEntries()) longTasks.push(duration);
+}).observe({ type: "longtask" });`;
+
+/** The long tasks since the last time, in words. */
+async function longTasks(page: Page): Promise<string> {
+  const durations = await page.evaluate<number[]>("longTasks.splice(0)");
+  return durations.length === 0
+    ? "no long task"
+    : `${durations.length} long tasks, the longest ${Math.max(...durations).toFixed(0)} ms`;
+}
 
 async function rows(page: Page): Promise<number> {
   return page.locator("[data-row]").count();
@@ -45,6 +61,7 @@ describe("Workbench: 100,000 messages", () => {
   it("pages both ways with bounded rows and memory", async function () {
     this.timeout(300_000);
     const { page, context } = await setting.window();
+    await page.evaluate(NOTE_LONG_TASKS);
     const started = performance.now();
     await openGroup(page, "large");
     await page.locator("svc-message").last().waitFor();
@@ -56,32 +73,45 @@ describe("Workbench: 100,000 messages", () => {
       return usedSize;
     };
     const before = await heap();
-    const first = () => page.locator("[data-row]").first().getAttribute("data-row");
-    let slowest = 0;
-    for (let turn = 0; turn < PAGES; turn += 1) {
-      const top = await first();
-      const from = performance.now();
-      // Rows that come at the same time keep the place under the eyes: a person scrolls on.
-      await until("older rows", async () => {
-        await page.locator(".feed-scroll").evaluate((scroller) => {
-          scroller.scrollTop = 0;
+    const scroller = page.locator(".feed-scroll");
+    const opening = await longTasks(page);
+    /** Scrolls through pages and says what that took. */
+    const scroll = async (direction: "older" | "newer", pages: number) => {
+      const edge = () => {
+        const all = page.locator("[data-row]");
+        return (direction === "older" ? all.first() : all.last()).getAttribute("data-row");
+      };
+      let slowest = 0;
+      for (let turn = 0; turn < pages; turn += 1) {
+        const row = await edge();
+        const from = performance.now();
+        // Rows that come at the same time keep the place under the eyes: a person scrolls on.
+        await until(`${direction} rows`, async () => {
+          await scroller.evaluate(
+            (element, to) => (element.scrollTop = to === "older" ? 0 : element.scrollHeight),
+            direction,
+          );
+          return (await edge()) !== row;
         });
-        return (await first()) !== top;
-      });
-      slowest = Math.max(slowest, performance.now() - from);
-      assert.ok((await rows(page)) <= WINDOW_ROWS);
-    }
+        slowest = Math.max(slowest, performance.now() - from);
+        assert.ok((await rows(page)) <= WINDOW_ROWS);
+      }
+      return `${pages} pages of ${direction} rows in at most ${slowest.toFixed(0)} ms each, ${await longTasks(page)}`;
+    };
+    const up = await scroll("older", PAGES);
+    const oldest = await page.locator("[data-row]").first().getAttribute("data-row");
     const grown = (await heap()) - before;
     assert.ok(grown < 20_000_000, `the heap grew by ${grown} bytes`);
+    await longTasks(page);
+    const down = await scroll("newer", PAGES_BACK);
+    assert.equal(await page.locator(`[data-row="${oldest}"]`).count(), 0, "what was left behind has gone");
     await page.locator(".pill").click();
     await until("the newest row is back", async () => {
-      const last = await page
-        .locator(".feed-scroll")
-        .evaluate((s) => s.scrollHeight - s.scrollTop - s.clientHeight);
+      const last = await scroller.evaluate((s) => s.scrollHeight - s.scrollTop - s.clientHeight);
       return last < 2 && (await page.locator(".pill").count()) === 0;
     });
     console.log(
-      `      opened in ${opened.toFixed(0)} ms, a page of older rows in at most ${slowest.toFixed(0)} ms, heap +${(grown / 1e6).toFixed(1)} MB after ${PAGES} pages`,
+      `      opened in ${opened.toFixed(0)} ms, ${opening}; ${up}; ${down}; heap +${(grown / 1e6).toFixed(1)} MB`,
     );
   });
 

@@ -13,8 +13,14 @@ interface Shown {
   body: string;
 }
 
-/** Notes when the browser has shown a notification, and lets it through. */
+/** Notes when the browser has shown a notification, and each tone, and lets them through. */
 const NOTE = `globalThis.shownAt = [];
+globalThis.tones = 0;
+const { start } = AudioScheduledSourceNode.prototype;
+AudioScheduledSourceNode.prototype.start = function (...asked) {
+  start.apply(this, asked);
+  tones += 1;
+};
 const show = ServiceWorkerRegistration.prototype.showNotification;
 ServiceWorkerRegistration.prototype.showNotification = async function (...asked) {
   await show.apply(this, asked);
@@ -44,6 +50,8 @@ async function click(context: BrowserContext, text: string): Promise<void> {
     globalThis.dispatchEvent(clicked);
   }, text);
 }
+
+const tones = (page: Page) => page.evaluate<number>("tones");
 
 const box = (page: Page, label: string) => page.locator("dialog[open] vscode-checkbox", { hasText: label });
 
@@ -143,6 +151,10 @@ describe("Workbench: notifications", function () {
     await setting.group("quiet");
     const { page, context } = await allowed();
     await turnOn(page);
+    await openSettings(page);
+    await box(page, "Play a sound").click();
+    await closeSettings(page);
+    assert.equal(await tones(page), 0);
     await openGroup(page, "quiet");
     const ask = (text: string) =>
       asking.actors["lead"]!.result("send", {
@@ -154,6 +166,7 @@ describe("Workbench: notifications", function () {
     await ask("Which database?");
     await until("it is announced", async () => (await shown(page)).length === 1);
     assert.deepEqual(await shown(page), [{ title: "lead in asks", body: "asks for your reply" }]);
+    assert.equal(await tones(page), 2);
     await click(context, "lead in asks");
     await page.locator(".group-title", { hasText: "asks" }).waitFor(PATIENCE);
     await page.locator("svc-message", { hasText: "Which database?" }).waitFor(PATIENCE);
@@ -202,9 +215,17 @@ describe("Workbench: notifications", function () {
     await openSettings(page);
     assert.deepEqual(await violations(page), []);
     await box(page, "Show notifications").click();
-    await page.locator("dialog[open] vscode-button:not([disabled])", { hasText: "Test" }).click();
+    const test = page.locator("dialog[open] vscode-button:not([disabled])", { hasText: "Test" });
+    await test.click();
     await until("the test is shown", async () => (await shown(page)).some(({ title }) => title === "svc"));
     assert.deepEqual(await violations(page), []);
+    assert.equal(await tones(page), 0, "nobody asked for a sound");
+    await box(page, "Play a sound").click();
+    await test.click();
+    await until("the sound is played", async () => (await tones(page)) === 2);
+    await page.reload();
+    await openSettings(page);
+    assert.equal(await box(page, "Play a sound").getAttribute("aria-checked"), "true", "it is remembered");
     const refused = await setting.window();
     await openSettings(refused.page);
     await box(refused.page, "Show notifications").click();

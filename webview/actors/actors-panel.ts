@@ -105,7 +105,11 @@ class ActorsElement extends View {
   #row(actor: ActorWithPresence) {
     const { presence } = actor;
     const words = actorWords(presence);
-    const said = rowWords(presence, this.conversation.activity.of(actor.id).length > 0);
+    const asks = this.conversation.questions.of(actor.id).length > 0;
+    const activity = this.conversation.activity.of(actor.id);
+    // What it waits for stands whole in its question below.
+    const shown = asks ? activity.filter(({ activity: { status } }) => status !== "waiting") : activity;
+    const said = asks ? { word: words.word, reason: "" } : rowWords(presence, shown.length > 0);
     const pending = isInboxOnly(actor) ? "in its Inbox" : "pending";
     const counts = [
       { icon: isInboxOnly(actor) ? "inbox" : "clock", count: presence.pending, what: pending },
@@ -124,7 +128,7 @@ class ActorsElement extends View {
       (part) => part !== "",
     );
     return html`<li class="actor-row" aria-label=${heard.join(", ")} data-actor=${actor.id} @keydown=${(event: KeyboardEvent) => this.#onKey(event, actor)}>
-      ${tickerList(actorName(actor), this.conversation.activity.of(actor.id))}
+      ${tickerList(actorName(actor), shown)}
       <span class="actor-icon tone-${words.tone}" title=${words.word}>${icon(words.icon, presence.state === "working" || presence.state === "starting" ? "turning" : "")}</span>
       <span class="actor-name"><bdi>${actorName(actor)}</bdi>${actor.role === "foreman" && actorName(actor) !== "foreman" ? html`<span class="role">foreman</span>` : nothing}</span>
       <span class="actor-runtime">${actor.runtime}</span>
@@ -261,7 +265,6 @@ class ActorsElement extends View {
           ? button({
               label: "Add an Actor…",
               icon: "person-add",
-              primary: true,
               onClick: () => this.#dialog("add-actor"),
             })
           : nothing

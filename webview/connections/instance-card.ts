@@ -77,15 +77,15 @@ function card(
   </li>`;
 }
 
-/** Since when it is known, and when it last was heard from here and by the account service. */
+/** When it was added, and when it last was heard from here and by the account service. */
 export function contacts({
   since,
   last_contact_at: lastContactAt,
   account_contact_at: accountContactAt,
 }: Connection): TemplateResult {
-  return html`<p class="hint contacts">${since === null ? nothing : html`<span>Since ${moment(since)}</span>`}<span>${lastContactAt === null ? "No contact yet" : html`Last contact ${moment(lastContactAt)}`}</span>${accountContactAt === null ? nothing : html`<span>The account heard from it ${moment(accountContactAt)}</span>`}</p>`;
+  return html`<p class="hint contacts">${since === null ? nothing : html`<span>Added ${moment(since)}</span>`}<span>${lastContactAt === null ? "No contact yet" : html`Last contact ${moment(lastContactAt)}`}</span>${accountContactAt === null ? nothing : html`<span>The account heard from it ${moment(accountContactAt)}</span>`}</p>`;
 }
 
 function moment(at: string): TemplateResult {
-  return html`<span title=${exact(at)}><svc-time value=${at}></svc-time></span>`;
+  return html`<span title=${exact(at)}><svc-time manner="past" value=${at}></svc-time></span>`;
 }

@@ -56,7 +56,7 @@ class GroupHeaderElement extends View {
       ${
         state === undefined
           ? nothing
-          : html`<span class="group-state" title="The Group’s state">${icon(state === "active" ? "circle-filled" : state === "idle" ? "circle-outline" : "debug-pause")}${state}</span>`
+          : html`<span class="group-state ${state === "active" ? "ordinary" : ""}" title="The Group’s state">${icon(state === "active" ? "circle-filled" : state === "idle" ? "circle-outline" : "debug-pause")}${state}</span>`
       }
       <span class="group-topic" title=${group?.topic ?? ""}><bdi>${group?.topic ?? ""}</bdi></span>
       <span class="head-actions">

@@ -169,11 +169,11 @@ class PresentationsElement extends View {
   #empty() {
     const { versions } = this.listed!;
     const [newest] = versions;
-    const sentence =
-      this.versionId === null ? `Slot ${this.slotNumber} is empty.` : "This version can no longer be shown.";
+    const isEmpty = this.versionId === null;
     return html`<div class="empty">
       ${icon("eye", "empty-icon")}
-      <p>${sentence} An agent shows a result here with svc_presentation, and you with <code>svc presentation publish</code>.</p>
+      <p>${isEmpty ? `Slot ${this.slotNumber} is empty. Ask an agent to show its result here, or show a file or a page yourself.` : "This version can no longer be shown."}</p>
+      ${isEmpty ? button({ label: "Show something…", icon: "add", primary: true, onClick: () => this.#publish() }) : nothing}
       ${
         newest === undefined
           ? nothing

@@ -75,6 +75,7 @@ class QuestionElement extends View {
       <div class="question-answers">
         ${button({
           label: isPermission ? "Allow once" : "Answer",
+          primary: !isPermission,
           disabled: !this.settled || this.busy || !this.#isAnswered,
           onClick: () => this.#decide("allow"),
         })}
