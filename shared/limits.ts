@@ -554,6 +554,8 @@ export const LIMITS = {
     instances: 2048,
     /** Instances that joined the account and that no person has looked at yet. */
     joined: 64,
+    /** Devices of this instance that are still to be retired. */
+    retiring: 16,
     /** Connections to Groups of other accounts. */
     groupLinks: 256,
     /** How often the local binding is compared with what was registered. */

@@ -96,9 +96,12 @@ export class AccountClient {
     return this.#ask({ origin, method: "POST", path: "/v1/device/name", token, body, schema: DeviceName });
   }
 
-  disable({ account_origin: origin, device_token: token }: Binding): Promise<Answered<unknown>> {
+  /** Retires a device, unless the account doesn't have it any more. */
+  async retire({ account_origin: origin, device_token: token }: Binding): Promise<Answered<unknown>> {
     const path = "/v1/device/disable";
-    return this.#ask({ origin, method: "POST", path, token, body: {}, schema: ANYTHING });
+    const answer = await this.#ask({ origin, method: "POST", path, token, body: {}, schema: ANYTHING });
+    const isGone = !answer.ok && (answer.failure.kind === "logged_out" || answer.failure.kind === "disabled");
+    return isGone ? { ok: true, value: null } : answer;
   }
 
   register(

@@ -54,6 +54,8 @@ export interface DirectoryDependencies {
   membership: Membership;
   client: AccountClient;
   members: AccountMembers;
+  /** Tries to retire what else this instance has been at that account service. */
+  retireEarlier: (accountOrigin: string) => Promise<void>;
   /** The origin that this instance advertises to that account service now. */
   publicOrigin: (accountOrigin: string) => string | null;
 }
@@ -152,6 +154,9 @@ export class AccountDirectory {
   async #refresh(question: Question): Promise<void> {
     const { clock, log, identity } = this.#deps;
     const { binding, isCurrent } = question;
+    // The account takes no second device for an instance (DIR-029).
+    await this.#deps.retireEarlier(binding.account_origin);
+    if (!isCurrent()) return;
     const asked = clock.monotonic();
     const answer = await this.#ask(question);
     // The answer belongs to a binding that may have ended meanwhile.

@@ -8,7 +8,7 @@ import { Refusal } from "../../../shared/errors.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import { DisplayName } from "../../../shared/wire/v1/account.ts";
 import type { AccountClient, AccountFailure } from "./account-client.ts";
-import type { Binding, Membership, PendingLogin } from "./membership.ts";
+import { type Binding, bindingOf, type Membership, type PendingLogin } from "./membership.ts";
 
 interface Dependencies {
   clock: Clock;
@@ -114,7 +114,7 @@ export class AccountLogin {
     if (!this.#waitsFor(pending)) return;
     if (clock.now() >= Date.parse(pending.expires_at)) return this.#end(pending, "expired_token");
     const answer = await client.deviceToken(origin, deviceCode);
-    if (this.#isClosed) return;
+    // The account service gives a grant once.
     if (answer.ok) {
       const { device_id: deviceId, access_token: token, hostname } = answer.value;
       return this.#take(
@@ -134,17 +134,23 @@ export class AccountLogin {
     return this.#end(pending, answer.oauth);
   }
 
-  /** The grant becomes the binding, if it is still the one that is waited for. */
+  /**
+   * The grant becomes the binding, if it is still the one that is waited for. What isn't the
+   * binding then is retired: the account service may know the earlier device after all, if it was
+   * something else that said otherwise, and one instance is one device (DIR-029).
+   */
   async #take(pending: PendingLogin, binding: Binding, hostname: string): Promise<void> {
     const { membership, client } = this.#deps;
     let isTaken = false;
-    await this.#retireEarlier(pending);
     try {
       await membership.update((value) => {
-        if (value.pending_login?.device_code !== pending.device_code) return value;
-        isTaken = true;
+        isTaken = value.pending_login?.device_code === pending.device_code;
+        const unused = isTaken ? bindingOf(value) : binding;
+        const retiring = [...(value.retiring ?? []), ...(unused === null ? [] : [unused])];
+        const after = { ...value, retiring: retiring.slice(-LIMITS.link.retiring) };
+        if (!isTaken) return after;
         return {
-          ...value,
+          ...after,
           ...binding,
           logged_in: true,
           hostname,
@@ -156,25 +162,10 @@ export class AccountLogin {
       });
     } catch (error) {
       // Its token is nowhere, so nobody could use the device.
-      await client.disable(binding);
+      await client.retire(binding);
       throw error;
     }
     if (isTaken) await this.#name(binding);
-    else await client.disable(binding);
-  }
-
-  /**
-   * Retires the device that this instance has been until now. The account service may know it after
-   * all, if it was something else that said otherwise, and one instance is one device (DIR-029).
-   */
-  async #retireEarlier(pending: PendingLogin): Promise<void> {
-    const { membership, client, log } = this.#deps;
-    const { binding } = membership;
-    if (binding === null || !this.#waitsFor(pending)) return;
-    const answer = await client.disable(binding);
-    if (!answer.ok && answer.failure.kind === "passing") {
-      log.warn("account_earlier_device", { code: answer.failure.code });
-    }
   }
 
   /** Once, right after the grant. Without it the account shows a neutral name (DIR-048). */

@@ -31,6 +31,7 @@ import { GroupSelection } from "./group-selection.ts";
 import { AccountMembers } from "./members.ts";
 import { Membership } from "./membership.ts";
 import { checkOrigin } from "./origin-check.ts";
+import { Retirement } from "./retirement.ts";
 
 export interface AccountDependencies {
   files: Files;
@@ -69,6 +70,7 @@ export class Account {
   readonly #members: AccountMembers;
   readonly #client: AccountClient;
   readonly #login: AccountLogin;
+  readonly #retirement: Retirement;
   readonly #abort: AbortController;
   /** Changes of the account's own data come one after another. */
   readonly #turn = new Mutex();
@@ -79,6 +81,7 @@ export class Account {
       membership: Membership;
       members: AccountMembers;
       client: AccountClient;
+      retirement: Retirement;
       directory: AccountDirectory;
       links: AccountGroupLinks;
       abort: AbortController;
@@ -91,6 +94,7 @@ export class Account {
     this.#members = members;
     this.#client = client;
     this.#abort = parts.abort;
+    this.#retirement = parts.retirement;
     this.directory = directory;
     this.#login = new AccountLogin({ clock, log, hostname, membership, client });
     this.transport = new WebTransport({ clock, random, http });
@@ -128,6 +132,7 @@ export class Account {
     const client = new AccountClient(http, deps.seconds, abort.signal);
     const membership = await Membership.open(files, paths.membership);
     const members = await AccountMembers.open({ files, clock, log, path: paths.connect.instances });
+    const retirement = new Retirement({ clock, log, membership, client });
     const publicOrigin = (accountOrigin: string) => originFor(deps.advertisedOrigin(), accountOrigin);
     const directory = await AccountDirectory.open({
       files,
@@ -139,6 +144,7 @@ export class Account {
       membership,
       client,
       members,
+      retireEarlier: (origin) => retirement.retire(origin),
       publicOrigin,
     });
     const links = await AccountGroupLinks.open({
@@ -153,11 +159,12 @@ export class Account {
       directory,
       registry: deps.registry,
     });
-    return new Account(deps, { membership, members, client, directory, links, abort });
+    return new Account(deps, { membership, members, client, retirement, directory, links, abort });
   }
 
   start(): void {
     this.#login.start();
+    this.#retirement.start();
     this.directory.start();
     this.#links.start();
   }
@@ -165,7 +172,12 @@ export class Account {
   /** Ends every request to the account service. Nothing is written after that. */
   async close(): Promise<void> {
     this.#abort.abort();
-    await Promise.all([this.#login.close(), this.directory.close(), this.#links.close()]);
+    await Promise.all([
+      this.#login.close(),
+      this.#retirement.close(),
+      this.directory.close(),
+      this.#links.close(),
+    ]);
   }
 
   /** What is known, without asking anyone and without secrets. */
@@ -296,21 +308,21 @@ export class Account {
 
   /**
    * Retires this device in the account and forgets the binding. `forget` does the latter even if
-   * the account service can't be reached. Throws account_unavailable.
+   * the account service can't be reached, and gives up earlier devices, too. Throws
+   * account_unavailable.
    */
   unlink(forget: boolean): Promise<void> {
     return this.#inTurn(async () => {
       await this.#login.cancel();
       const { binding } = this.#membership;
-      if (binding === null) return;
-      const answer = await this.#client.disable(binding);
-      const isRetired =
-        answer.ok || answer.failure.kind === "logged_out" || answer.failure.kind === "disabled";
-      if (!isRetired && !forget) throw unavailable(answer.failure);
-      await this.#membership.update((value) =>
-        this.#membership.binding === binding
+      const answer = binding === null ? null : await this.#client.retire(binding);
+      if (answer?.ok === false && !forget) throw unavailable(answer.failure);
+      await this.#membership.update((value) => {
+        const { retiring, ...others } = value;
+        const kept = forget && retiring !== undefined ? others : value;
+        return binding !== null && this.#membership.binding === binding
           ? {
-              ...value,
+              ...kept,
               logged_in: false,
               account_origin: null,
               device_id: null,
@@ -320,8 +332,8 @@ export class Account {
               disabled: false,
               last_error: null,
             }
-          : value,
-      );
+          : kept;
+      });
     });
   }
 

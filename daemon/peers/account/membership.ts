@@ -25,6 +25,10 @@ export type PendingLogin = z.infer<typeof PendingLogin>;
 
 const Problem = z.object({ code: z.string(), message: z.string() });
 
+/** One device of an account. Two bindings are the same only if they are the same object. */
+const Binding = z.object({ account_origin: ServiceOrigin, device_id: z.string(), device_token: z.string() });
+export type Binding = Readonly<z.infer<typeof Binding>>;
+
 const Document = z.object({
   logged_in: z.boolean(),
   account_origin: ServiceOrigin.nullable(),
@@ -34,16 +38,11 @@ const Document = z.object({
   account_label: z.string().nullable().exactOptional(),
   disabled: z.boolean(),
   pending_login: PendingLogin.nullable(),
+  /** Devices of this instance that are still to be retired in their account, newest last. */
+  retiring: z.array(Binding).exactOptional(),
   last_error: Problem.nullable(),
 });
 export type MembershipDocument = z.infer<typeof Document>;
-
-/** One device of an account. Two bindings are the same only if they are the same object. */
-export interface Binding {
-  readonly account_origin: string;
-  readonly device_id: string;
-  readonly device_token: string;
-}
 
 const EMPTY: MembershipDocument = {
   logged_in: false,
@@ -132,7 +131,8 @@ function options(files: Files, path: string) {
   return { files, path, version: 1, schema: Document };
 }
 
-function bindingOf(value: Readonly<MembershipDocument>): Binding | null {
+/** What a document is linked as; null if it isn't. */
+export function bindingOf(value: Readonly<MembershipDocument>): Binding | null {
   const { account_origin: accountOrigin, device_id: deviceId, device_token: deviceToken } = value;
   if (accountOrigin === null || deviceId === null || deviceToken === null) return null;
   return { account_origin: accountOrigin, device_id: deviceId, device_token: deviceToken };

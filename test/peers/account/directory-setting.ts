@@ -8,6 +8,7 @@ import { AccountClient } from "../../../daemon/peers/account/account-client.ts";
 import { AccountDirectory } from "../../../daemon/peers/account/account-directory.ts";
 import { AccountMembers } from "../../../daemon/peers/account/members.ts";
 import { Membership } from "../../../daemon/peers/account/membership.ts";
+import { Retirement } from "../../../daemon/peers/account/retirement.ts";
 import type { Files } from "../../../platform/files.ts";
 import type { HttpAsked, HttpClient, HttpOutcome } from "../../../platform/http/client.ts";
 import type { Log } from "../../../platform/log.ts";
@@ -17,7 +18,7 @@ import { ManualClock } from "../../support/manual-clock.ts";
 import { until } from "../../support/until.ts";
 import { ACCOUNT, newIdentity, ORIGIN } from "../receiver-setting.ts";
 
-const SILENT: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+export const SILENT: Log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
 
 export type Answer = { status: number; body: unknown; headers?: Record<string, string> } | "down";
 
@@ -30,11 +31,12 @@ export class DirectorySetting implements HttpClient {
   origin: string | null = null;
   /** Entries that the directory has beside this instance's own. */
   others: object[] = [];
-  readonly #abort = new AbortController();
+  readonly client = new AccountClient(this, requestSeconds(undefined), new AbortController().signal);
   readonly identity: InstanceIdentity;
   membership!: Membership;
   directory!: AccountDirectory;
   members!: AccountMembers;
+  retirement!: Retirement;
 
   private constructor(files: Files, clock: ManualClock, identity: InstanceIdentity) {
     this.files = files;
@@ -71,13 +73,15 @@ export class DirectorySetting implements HttpClient {
   }
 
   async reopen(): Promise<void> {
-    await this.directory?.close();
+    await Promise.all([this.directory?.close(), this.retirement?.close()]);
     this.members = await AccountMembers.open({
       files: this.files,
       clock: this.clock,
       log: SILENT,
       path: "/secrets/instances.json",
     });
+    const { clock, membership, client } = this;
+    this.retirement = new Retirement({ clock, log: SILENT, membership, client });
     this.directory = await AccountDirectory.open({
       files: this.files,
       clock: this.clock,
@@ -85,9 +89,10 @@ export class DirectorySetting implements HttpClient {
       log: SILENT,
       path: "/secrets/connect.json",
       identity: this.identity,
-      membership: this.membership,
-      client: new AccountClient(this, requestSeconds(undefined), this.#abort.signal),
+      membership,
+      client,
       members: this.members,
+      retireEarlier: (origin) => this.retirement.retire(origin),
       publicOrigin: () => this.origin,
     });
   }
