@@ -12,9 +12,10 @@ export const FORM_TYPE = /^application\/x-www-form-urlencoded(?:\s*;\s*charset\s
 /**
  * The address that a request came from, without the form of IPv4 inside IPv6. What a proxy forwards
  * that isn't an address counts as the proxy's own: otherwise it could be another one every time.
+ * Some proxies forward the port as well.
  */
 export function addressOf(request: Request): string {
-  const forwarded = request.ip ?? "";
+  const forwarded = (request.ip ?? "").replace(/^(?:\[(.+)\](?::\d+)?|([^:]+):\d+)$/u, "$1$2");
   const address = isIP(forwarded) === 0 ? (request.socket.remoteAddress ?? "") : forwarded;
   return address.replace(/^::ffff:(?=[0-9.]+$)/u, "");
 }

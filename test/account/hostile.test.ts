@@ -341,6 +341,24 @@ for (const kind of KINDS) {
       assert.equal(statuses.at(-1), 429);
     });
 
+    it("have their own address when the proxy forwards a port with it", async () => {
+      for (const [forwarded, address] of [
+        ["192.0.2.7:51234", "192.0.2.7"],
+        ["[2001:db8::7]:51234", "2001:db8::7"],
+        ["[2001:db8::8]", "2001:db8::8"],
+        ["::ffff:192.0.2.8", "192.0.2.8"],
+      ] as const) {
+        const headers = { "x-forwarded-for": forwarded };
+        assert.equal((await new TestDevice(service).post("/v1/device/code", {}, headers)).status, 200);
+        const { db } = service.store;
+        const grants = await db.selectFrom("device_grants").select("address").execute();
+        assert.ok(
+          grants.some((grant) => grant.address === address),
+          forwarded,
+        );
+      }
+    });
+
     it("let nobody in by the link of an administrator who was disabled", async () => {
       const { store, settings, clock } = service;
       const random = new RealRandom();
