@@ -1,6 +1,7 @@
 /** `svc account-service`: the service as a process, and its operator's commands. */
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
+import { timestamp } from "../platform/clock.ts";
 import { errorCode } from "../platform/durable.ts";
 import { RealHttpClient } from "../platform/http/real-client.ts";
 import { RealClock } from "../platform/real-clock.ts";
@@ -12,7 +13,7 @@ import { ENVIRONMENT } from "../shared/names.ts";
 import { Operator } from "./operator.ts";
 import { type Platform, startService } from "./service.ts";
 import { type Settings, type SettingsOptions, settingsOf } from "./settings.ts";
-import { copyStore } from "./store/move.ts";
+import { moveStore } from "./store/move.ts";
 import { StoreProblem } from "./store/problem.ts";
 import { hasStore, isUnavailable, notedOrigin, openStore } from "./store/store.ts";
 
@@ -29,7 +30,7 @@ function refusalOf(error: unknown): Refusal {
   if (error instanceof Refusal) return error;
   const specifics = error instanceof Error ? error.message : "";
   if (error instanceof StoreProblem)
-    return new Refusal("conflict", { specifics, remedy: "Nothing was changed." });
+    return new Refusal("conflict", { specifics, remedy: error.remedy, cause: error });
   if (errorCode(error) === "EADDRINUSE" || errorCode(error) === "EACCES")
     return new Refusal("invalid_args", {
       specifics: `${specifics}.`,
@@ -114,7 +115,7 @@ export function operate<Result>(
   });
 }
 
-/** Copies the folder's embedded database into an empty PostgreSQL. */
+/** Moves the folder's embedded database into an empty PostgreSQL. */
 export function move(options: SettingsOptions): Promise<Answer<{ rows: number }>> {
   return answered(async () => {
     const settings = settingsOf(options, process.env);
@@ -126,12 +127,12 @@ export function move(options: SettingsOptions): Promise<Answer<{ rows: number }>
       });
     }
     requireStore({ folder, database: null });
-    return withPlatform(settings, async ({ log }) => {
+    return withPlatform(settings, async ({ clock, log }) => {
       const from = await openStore({ folder, database: null, log });
       try {
         const to = await openStore({ folder, database, log });
         try {
-          return { rows: await copyStore(from, to) };
+          return { rows: await moveStore(from, to, timestamp(clock)) };
         } finally {
           await to.close();
         }

@@ -4,7 +4,7 @@
 import { sql } from "kysely";
 import { StoreProblem } from "./problem.ts";
 import type { Schema } from "./schema.ts";
-import type { Queries, Store } from "./store.ts";
+import { noteMoved, type Queries, type Store } from "./store.ts";
 
 type Table = Exclude<keyof Schema, "rate_limits">;
 
@@ -31,23 +31,37 @@ const ROWS_AT_ONCE = 1000;
 
 /**
  * Copies everything in one transaction of each store, so that nothing changes the one meanwhile and
- * the other has all of it or nothing. Answers how many rows. Throws StoreProblem if `to` isn't
- * empty.
+ * the other has all of it or nothing. `from` isn't opened any more after that. Answers how many
+ * rows. Throws StoreProblem if `to` isn't empty, or `from` can't be marked.
  */
-export async function copyStore(from: Store, to: Store): Promise<number> {
-  return from.transaction((source) =>
-    to.transaction(async (target) => {
-      for (const table of TABLES) {
-        if (
-          (await target.selectFrom(table).select(sql`1`.as("one")).limit(1).executeTakeFirst()) !== undefined
-        )
-          throw new StoreProblem("The database isn't empty. Give one that no account service has used.");
-      }
-      let rows = 0;
-      for (const table of TABLES) rows += await copyTable(table, source, target);
-      return rows;
-    }),
-  );
+export async function moveStore(from: Store, to: Store, now: string): Promise<number> {
+  let moved: number | null = null;
+  try {
+    return await from.transaction(async (source) => {
+      moved = await copyAll(source, to);
+      await noteMoved(source, now);
+      return moved;
+    });
+  } catch (error) {
+    if (moved === null) throw error;
+    throw new StoreProblem("Everything was copied, but the embedded database couldn't be marked as moved.", {
+      remedy: "Never start the service on it again: a device that was retired since would be active in it.",
+      cause: error,
+    });
+  }
+}
+
+function copyAll(source: Queries, to: Store): Promise<number> {
+  return to.transaction(async (target) => {
+    for (const table of TABLES) {
+      const row = await target.selectFrom(table).select(sql`1`.as("one")).limit(1).executeTakeFirst();
+      if (row !== undefined)
+        throw new StoreProblem("The database isn't empty. Give one that no account service has used.");
+    }
+    let rows = 0;
+    for (const table of TABLES) rows += await copyTable(table, source, target);
+    return rows;
+  });
 }
 
 async function copyTable(table: Table, source: Queries, target: Queries): Promise<number> {

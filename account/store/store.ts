@@ -9,6 +9,7 @@ import type { Pool } from "pg";
 import type { Log } from "../../platform/log.ts";
 import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
+import { ENVIRONMENT } from "../../shared/names.ts";
 import { GroupCommit } from "./group-commit.ts";
 import { migrate } from "./migrations.ts";
 import { openPostgres } from "./postgres.ts";
@@ -88,12 +89,13 @@ export function hasStore({ folder, database }: Omit<StoreOptions, "log">): boole
   return database !== null || existsSync(join(folder, STORE_FILE));
 }
 
-/** Opens the store and brings it up to date. */
+/** Opens the store and brings it up to date. Throws StoreProblem. */
 export async function openStore({ folder, database, log }: StoreOptions): Promise<Store> {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
   const opened = database === null ? openEmbedded(folder) : openServer(database, log);
   try {
     await migrate(opened.db);
+    if (opened.kind === "sqlite") await checkNotMoved(opened.db);
   } catch (error) {
     await opened.close();
     throw error;
@@ -172,15 +174,37 @@ export async function checkKey(db: Db, key: Uint8Array): Promise<void> {
 
 /** Notes the origin under which the service runs, for the commands beside it. */
 export async function noteOrigin(db: Db, origin: string): Promise<void> {
-  await db
-    .insertInto("settings")
-    .values({ name: "origin", value: origin })
-    .onConflict((conflict) => conflict.column("name").doUpdateSet({ value: origin }))
-    .execute();
+  await note(db, "origin", origin);
 }
 
 /** The origin of the service's last start; null before the first. */
 export async function notedOrigin(db: Db): Promise<string | null> {
-  const row = await db.selectFrom("settings").select("value").where("name", "=", "origin").executeTakeFirst();
+  return noted(db, "origin");
+}
+
+/** Notes when an embedded database was copied to PostgreSQL. It isn't opened any more. */
+export async function noteMoved(db: Queries, at: string): Promise<void> {
+  await note(db, "moved", at);
+}
+
+async function checkNotMoved(db: Db): Promise<void> {
+  const at = await noted(db, "moved");
+  if (at === null) return;
+  throw new StoreProblem(
+    `This embedded database was moved to PostgreSQL at ${at}. A device that was retired since would be active in it.`,
+    { remedy: `Name the PostgreSQL with --database or ${ENVIRONMENT.accountDatabase}.` },
+  );
+}
+
+async function note(db: Queries, name: string, value: string): Promise<void> {
+  await db
+    .insertInto("settings")
+    .values({ name, value })
+    .onConflict((conflict) => conflict.column("name").doUpdateSet({ value }))
+    .execute();
+}
+
+async function noted(db: Db, name: string): Promise<string | null> {
+  const row = await db.selectFrom("settings").select("value").where("name", "=", name).executeTakeFirst();
   return row?.value ?? null;
 }

@@ -98,7 +98,7 @@ export const accountServiceCommands: readonly Command[] = [
   {
     words: "account-service move",
     summary:
-      "Copy the embedded database into an empty PostgreSQL, which --database names. Stop the service before.",
+      "Move the embedded database into an empty PostgreSQL, which --database names. Stop the service before. It can't start on the embedded database afterwards.",
     options: STORE,
     personOnly: true,
     run: async (context) => (await import("../commands/account-service.ts")).move(context),

@@ -3,9 +3,15 @@
  */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { readdirSync, statSync } from "node:fs";
+import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { sql } from "kysely";
+import { moveStore } from "../../account/store/move.ts";
+import type { StoreProblem } from "../../account/store/problem.ts";
+import { openStore } from "../../account/store/store.ts";
 import { until } from "../support/until.ts";
+import { insertMembers } from "./inserted.ts";
 import { freshDatabase } from "./postgres.ts";
 import { ask, freePort, KINDS, TestBrowser, TestDevice, TestInstance } from "./service.ts";
 import { ServiceProcess } from "./service-process.ts";
@@ -114,9 +120,16 @@ describe("svc account-service", function () {
       assert.equal(unnamed.status, 1);
       assert.match(unnamed.stderr, /No PostgreSQL is named/u);
 
-      service.environment["SVC_ACCOUNT_DATABASE"] = freshDatabase();
+      const database = freshDatabase();
+      service.environment["SVC_ACCOUNT_DATABASE"] = database;
       const moved = service.command("move");
       assert.equal(moved.status, 0, moved.stderr);
+
+      // A device that is retired from now on is still active in the embedded database.
+      delete service.environment["SVC_ACCOUNT_DATABASE"];
+      const wrong = /was moved to PostgreSQL at .*Name the PostgreSQL with --database/u;
+      await assert.rejects(service.start(), wrong);
+      service.environment["SVC_ACCOUNT_DATABASE"] = database;
       await service.start();
       const { status, body } = await device.directory();
       assert.equal(status, 200);
@@ -126,9 +139,34 @@ describe("svc account-service", function () {
       assert.equal(await service.end("SIGTERM"), 0);
       const again = service.command("move");
       assert.equal(again.status, 1);
-      assert.match(again.stderr, /The database isn't empty\./u);
+      assert.match(again.stderr, wrong);
     } finally {
       await service.dispose();
+    }
+  });
+
+  it("moves to no database in use, and says when the embedded one could still be started", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "svc-account-"));
+    const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+    const from = await openStore({ folder, database: null, log });
+    const to = await openStore({ folder, database: freshDatabase(), log });
+    try {
+      await insertMembers(to.db, 1);
+      await assert.rejects(moveStore(from, to, "now"), /^StoreProblem: The database isn't empty\./u);
+      await to.db.deleteFrom("members").execute();
+      const [member] = await insertMembers(from.db, 1);
+      await sql`create trigger full before insert on settings begin select raise(fail, 'full'); end`.execute(
+        from.db,
+      );
+      await assert.rejects(
+        moveStore(from, to, "now"),
+        (error: StoreProblem) =>
+          error.message.startsWith("Everything was copied, but") && error.remedy.startsWith("Never start"),
+      );
+      assert.deepEqual(await to.db.selectFrom("members").select("id").execute(), [{ id: member }]);
+    } finally {
+      await Promise.all([from.close(), to.close()]);
+      rmSync(folder, { recursive: true });
     }
   });
 
