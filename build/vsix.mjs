@@ -3,8 +3,9 @@
  * every platform without a daemon, and one for this platform with daemon, command line and native
  * packages. `-- --target linux-arm64` (or another of vsce's targets, several times if wanted)
  * builds those of other platforms from npm's packages for them, without running a script.
- * `--only-universal` and `--only-this` build one file. `--folder` builds none, but a folder of the
- * same shape around the built files, which an editor runs as an extension in development.
+ * `--only-universal` and `--only-this` build one file. `--list` builds none, but prints what would
+ * be in them. `--folder` builds a folder of the same shape around the built files, which an editor
+ * runs as an extension in development.
  */
 import {
   cpSync,
@@ -44,12 +45,14 @@ function dependenciesFor(target) {
   ]);
 }
 
+const manifestOf = (from, name) =>
+  JSON.parse(readFileSync(join(from, "node_modules", name, "package.json"), "utf8"));
+
 /** The packages that `names` need, themselves included, as far as they are installed in `from`. */
 function needed(from, names, target, found = new Set()) {
   for (const name of names) {
-    const manifest = join(from, "node_modules", name, "package.json");
-    if (found.has(name) || !existsSync(manifest)) continue;
-    const { os, cpu, ...rest } = JSON.parse(readFileSync(manifest, "utf8"));
+    if (found.has(name) || !existsSync(join(from, "node_modules", name))) continue;
+    const { os, cpu, ...rest } = manifestOf(from, name);
     const fits = (list, value) => list === undefined || list.includes(value);
     const [platform, arch] = target.split("-");
     if (!fits(os, platform) || !fits(cpu, arch)) continue;
@@ -61,7 +64,9 @@ function needed(from, names, target, found = new Set()) {
   return found;
 }
 
-const copy = (from, to) => cpSync(from, to, { recursive: true, dereference: true });
+/** Debugging symbols are larger than all the rest. */
+const isShipped = (path) => !path.endsWith(".pdb");
+const copy = (from, to) => cpSync(from, to, { recursive: true, dereference: true, filter: isShipped });
 
 /** Puts together what goes into the file; `target` is null for the one without a daemon. */
 function stage(folder, target) {
@@ -79,7 +84,24 @@ function stage(folder, target) {
   copy(join("dist", "webview"), join(daemon, "dist", "webview"));
   const from = dependenciesFor(target);
   const packages = needed(from, Object.keys(dependencies), target);
+  for (const name of Object.keys(dependencies)) {
+    const { optionalDependencies } = manifestOf(from, name);
+    if (!Object.keys(optionalDependencies).some((native) => packages.has(native)))
+      throw new Error(`There is no native package of ${name} for ${target}.`);
+  }
   for (const name of packages) copy(join(from, "node_modules", name), join(daemon, "node_modules", name));
+}
+
+/** Prints the files, relative to the extension's folder. */
+function list(target) {
+  const folder = mkdtempSync(join(tmpdir(), "svc-vsix-"));
+  try {
+    stage(folder, target);
+    for (const path of readdirSync(folder, { recursive: true }).sort())
+      if (statSync(join(folder, path)).isFile()) console.log(path.replaceAll("\\", "/"));
+  } finally {
+    rmSync(folder, { recursive: true, force: true });
+  }
 }
 
 /** Builds one file; says whether it is within its budget. */
@@ -119,10 +141,6 @@ function linkFolder() {
 }
 
 const options = process.argv.slice(2);
-if (options.includes("--folder")) {
-  linkFolder();
-  process.exit(0);
-}
 const named = options.flatMap((option, index) => (option === "--target" ? [options[index + 1]] : []));
 const targets =
   named.length > 0
@@ -132,7 +150,10 @@ const targets =
       : options.includes("--only-this")
         ? [THIS]
         : [null, THIS];
-mkdirSync(OUT, { recursive: true });
-const fits = [];
-for (const target of targets) fits.push(await pack(target));
-if (fits.includes(false)) process.exit(1);
+if (options.includes("--folder")) linkFolder();
+else if (options.includes("--list")) for (const target of targets) list(target);
+else {
+  mkdirSync(OUT, { recursive: true });
+  // What is still being written is written to its end.
+  for (const target of targets) if (!(await pack(target))) process.exitCode = 1;
+}
