@@ -8,7 +8,9 @@ import { joinedSentence } from "../shared/account-words.ts";
 import { LIMITS } from "../shared/limits.ts";
 import { Arrivals, notificationWords } from "../shared/needs-you.ts";
 import type { NeedsYouItem } from "../shared/operations/notifications.ts";
-import { commandId } from "./contributions/commands.ts";
+import { type CommandName, commandId } from "./contributions/commands.ts";
+import { NOTIFY } from "./contributions/contribution.ts";
+import type { Notified } from "./contributions/settings.ts";
 import { keyOf, type Waiting, waitingItems } from "./daemon/waiting.ts";
 import type { Parts } from "./parts.ts";
 import { plain } from "./plain.ts";
@@ -20,8 +22,22 @@ async function letOthersGoFirst(): Promise<void> {
   if (!vscode.window.state.focused) await delay(LIMITS.notifications.othersMilliseconds);
 }
 
-function isWanted(): boolean {
-  return vscode.workspace.getConfiguration("svc").get<boolean>("notifyWaiting", true);
+function isWanted(kind: Notified): boolean {
+  return vscode.workspace.getConfiguration(`svc.${NOTIFY}`).get<boolean>(kind, true);
+}
+
+/** The one action of a notification, and what it is called on. */
+function actionOf(
+  { instance }: Parts,
+  { kind, group_id: groupId, actor }: NeedsYouItem,
+): { title: string; command: CommandName; row: object } {
+  if (actor === null || kind === "request" || kind === "connection")
+    return { title: "Open the Workbench", command: "openWorkbench", row: { kind: "group", groupId } };
+  const row = { kind: "actor", groupId, actorId: actor.id };
+  // A notification is one line. The whole question is read before it is decided.
+  return kind === "waiting" && instance.actor(groupId, actor.id)?.answerable === true
+    ? { title: "Answer", command: "answerQuestion", row }
+    : { title: "Open Its Terminal", command: "openTerminal", row };
 }
 
 /** Connects, and notifies about what starts to wait from now on. */
@@ -34,21 +50,16 @@ export function notifyWaiting(parts: Parts): void {
     if (!arrivals.has(item.key)) return;
     const { claimed } = await link.client.result("notification_claim", { key: item.key });
     if (!claimed) return;
-    const { group_id: groupId, actor } = item;
-    const isTerminal = actor !== null && (item.kind === "waiting" || item.kind === "failed");
-    const action = isTerminal ? "Open Its Terminal" : "Open the Workbench";
-    const { title, body } = notificationWords(item);
-    const chosen = await vscode.window.showInformationMessage(plain(`${title}: ${body}`), action);
-    if (chosen !== action) return;
-    const row = isTerminal ? { kind: "actor", groupId, actorId: actor.id } : { kind: "group", groupId };
-    await vscode.commands.executeCommand(commandId(isTerminal ? "openTerminal" : "openWorkbench"), row);
+    const { title, command, row } = actionOf(parts, item);
+    const { title: who, body } = notificationWords(item);
+    const chosen = await vscode.window.showInformationMessage(plain(`${who}: ${body}`), title);
+    if (chosen === title) await vscode.commands.executeCommand(commandId(command), row);
   };
 
   link.window.watchNeedsYou((items) => {
     const { entered } = arrivals.take(items);
-    if (!isWanted()) return;
     // That the daemon is lost by now is said elsewhere.
-    for (const item of entered) announce(item).catch(() => {});
+    for (const item of entered) if (isWanted(item.kind)) announce(item).catch(() => {});
   });
   notifyJoined(parts);
 }
@@ -72,7 +83,7 @@ function notifyJoined({ claims, link, instance }: Parts): void {
     const joined = waitingItems(instance).filter((item) => item.kind === "joined");
     const before = known;
     known = new Set(joined.map(keyOf));
-    if (before === null || !isWanted()) return;
+    if (before === null || !isWanted("joined")) return;
     for (const item of joined) if (!before.has(keyOf(item))) void announce(item);
   });
 }

@@ -25,7 +25,7 @@ export interface NeedsYouSources {
   workingState(
     groupId: string,
     actor: StoredActor,
-  ): Pick<ActorWithPresence["presence"], "state" | "reason" | "since" | "attention">;
+  ): Pick<ActorWithPresence["presence"], "state" | "reason" | "since" | "attention" | "questions">;
   /** All Direct connections, as far as they can be read. */
   relations(): readonly DirectRelation[];
 }
@@ -144,13 +144,19 @@ export class NeedsYou {
     const waits = new Map<string, Wait>();
     for (const actor of actors) {
       if (actor.runner !== "pty") continue;
-      const { state, reason, since, attention } = this.#sources.workingState(groupId, actor);
+      const { state, reason, since, attention, questions } = this.#sources.workingState(groupId, actor);
       if (!attention) continue;
-      const kind = state === "waiting" ? "waiting" : "failed";
+      // What it asks can arrive before its hooks say that it waits.
+      const asksFirst = state !== "waiting" && questions !== undefined;
+      const kind = state === "waiting" || asksFirst ? "waiting" : "failed";
       const wait = this.#waitOf(groupId, actor, kind, since ?? "");
       waits.set(actor.id, wait);
       const began = since ?? new Date(this.#sources.clock.now()).toISOString();
-      found.push({ ...itemOf(group, wait.key, kind, actor), reason, since: began });
+      found.push({
+        ...itemOf(group, wait.key, kind, actor),
+        reason: asksFirst ? "" : reason,
+        since: began,
+      });
     }
     this.#waits.set(groupId, waits);
     this.#put(groupId, found, isKnown);

@@ -1,5 +1,5 @@
 /**
- * Answering what agents ask, from the side bar. A person sees the whole question before they allow
+ * Answering what agents ask, from the side bar or a notification. A person sees the whole question before they allow
  * anything; one that is too long for a dialog is shown in the Workbench.
  */
 import * as vscode from "vscode";
@@ -12,21 +12,39 @@ import { commandId } from "../contributions/commands.ts";
 import type { Parts } from "../parts.ts";
 import { plain } from "../plain.ts";
 import { ask } from "./actors.ts";
-import { type Handlers, needDaemon, needTrust, Over } from "./handling.ts";
+import { type Handlers, needDaemon, needTrust, Over, rowOf } from "./handling.ts";
 
 /** What a dialog shows without scrolling. */
 const DIALOG_LINES = 16;
 const DIALOG_CHARACTERS = 1200;
 const OWN_WORDS = "In your own words…";
 
-/** The question as it is open now. Throws when it isn't any more. */
-function openQuestion({ instance }: Parts, given: unknown) {
-  const { groupId, question } = (given ?? {}) as { groupId?: string; question?: Partial<Question> };
-  const { questions, summary } = instance.find(groupId ?? "") ?? {};
-  const open = questions?.find(({ question_id: id }) => id === question?.question_id);
-  if (open === undefined || summary === undefined)
-    throw new Error("This question isn't open any more. Someone has answered it, or its turn has ended.");
-  return { group: summary, question: open, actor: instance.actor(summary.group_id, open.actor_id) };
+/** What the command was called on: a row of Needs You, or an Actor that asks something. */
+interface Asked {
+  groupId: string;
+  actorId: string;
+  /** Null: the Actor's oldest one. */
+  questionId: string | null;
+}
+
+/** Throws for anything else. */
+function askedOf(given: unknown): Asked {
+  const row = rowOf(given);
+  const { question } = (given ?? {}) as { question?: Partial<Question> };
+  const actorId = question?.actor_id ?? (row?.kind === "actor" ? row.actorId : undefined);
+  if (row === null || actorId === undefined) throw new Error("Choose a question in Needs You.");
+  return { groupId: row.groupId, actorId, questionId: question?.question_id ?? null };
+}
+
+/** The question as it is open now; null if it isn't any more. */
+async function openQuestion(
+  { link }: Parts,
+  { groupId, actorId, questionId }: Asked,
+): Promise<Question | null> {
+  const { questions } = await link.client.result("actor_questions", { group_id: groupId });
+  const isIt = (one: Question) =>
+    questionId === null ? one.actor_id === actorId : one.question_id === questionId;
+  return questions.find(isIt) ?? null;
 }
 
 /** Everything that is decided about, exactly as the agent gave it. */
@@ -95,10 +113,21 @@ async function choose(name: string, choice: Question["choices"][number]): Promis
 }
 
 async function answer(parts: Parts, given: unknown): Promise<void> {
-  const { group, question, actor } = openQuestion(parts, given);
-  const { group_id: groupId } = group;
-  const { actor_id: actorId, question_id: questionId, choices } = question;
-  const name = `${plain(actor === undefined ? actorId : actorName(actor))} in ${plain(group.title)}`;
+  const asked = askedOf(given);
+  const { groupId, actorId } = asked;
+  const question = await openQuestion(parts, asked);
+  const actor = parts.instance.actor(groupId, actorId);
+  if (question === null) {
+    // What only its terminal asks is answered there.
+    if (asked.questionId === null && actor?.presence.attention === true && hasTerminal(actor)) {
+      await vscode.commands.executeCommand(commandId("openTerminal"), { kind: "actor", groupId, actorId });
+      return;
+    }
+    throw new Error("This question isn't open any more. Someone has answered it, or its turn has ended.");
+  }
+  const { question_id: questionId, choices } = question;
+  const title = parts.instance.find(groupId)?.summary.title ?? groupId;
+  const name = `${plain(actor === undefined ? actorId : actorName(actor))} in ${plain(title)}`;
   const decision = await decide(name, question);
   if (decision === "workbench") {
     await vscode.commands.executeCommand(commandId("openWorkbench"), { kind: "group", groupId });
@@ -120,7 +149,7 @@ async function answer(parts: Parts, given: unknown): Promise<void> {
 
 export function questionCommands(parts: Parts) {
   return {
-    // From its row in Needs You.
+    // From its row in Needs You, or the notification that an Actor waits.
     async answerQuestion(given: unknown) {
       needTrust();
       await needDaemon(parts);

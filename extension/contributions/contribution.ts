@@ -12,3 +12,6 @@ export const CONTEXT = {
 } as const;
 
 export const ONLINE = `${CONTEXT.connection} == online`;
+
+/** What the settings that turn one kind of notification off begin with. */
+export const NOTIFY = "notify";

@@ -73,7 +73,7 @@ describe("the ticker and Direct connections in the editor", function () {
 
   before(async () => {
     browser = await launchBrowser();
-    editor = await Editor.open(browser, { universal: true });
+    editor = await Editor.open(browser, { universal: true, settings: { "svc.notify.request": false } });
     [daemon, other] = await Promise.all([
       DaemonProcess.started({ home: editor.home }),
       DaemonProcess.started(),
@@ -199,13 +199,39 @@ describe("the ticker and Direct connections in the editor", function () {
       await until("the agent is told", () => /"Blue"/.test(actor.answered().at(-1) ?? ""));
     });
 
-    it("can be denied", async () => {
+    it("can be denied from the notification, which shows names as they are", async () => {
+      const { group_id: group } = actor;
+      const title = "[Stop](command:svc.stopDaemon) $(bell) <b>x</b>";
+      await owner.result("actor_update", { group_id: group, actor_id: "ann", title });
+      const added = { group_id: group, actor_id: "lead", runtime: "claude", runner: "external" } as const;
+      const { token_file: tokenFile } = await owner.result("actor_add", added);
+      await window.openSideBar();
+      await window.clearNotifications();
+      await window.listNotifications();
+      // Its kind is turned off.
+      await daemon.actorClient(tokenFile).result("send", {
+        group_id: group,
+        text: "Which port?",
+        to: ["user"],
+        message_mode: "request_reply",
+      });
+      await window.row("Needs You", /lead.*asks you for a reply/).waitFor();
       await ask("WAIT for a TOOL");
-      await row().filter({ hasText: "asks to use Bash once" }).click();
-      await dialog().getByText("ann in tools asks to use Bash once").waitFor();
+      const notification = window.notification(/\[Stop\].*in tools/);
+      await notification.waitFor();
+      const said = await notification.innerText();
+      assert.ok(said.includes("[Stop] (command:svc.stopDaemon) $ (bell) <b>x</b> in tools: "), said);
+      assert.equal(
+        await notification.locator(".notification-list-item-message a, b, .codicon-bell").count(),
+        0,
+      );
+      await picture("question-notification");
+      await window.row("Needs You", "[Stop]").filter({ hasText: "asks to use Bash once" }).waitFor();
+      await notification.getByText("Answer", { exact: true }).click();
+      await dialog().getByText("in tools asks to use Bash once").waitFor();
       await press("Deny", isDecided);
-      await row().waitFor({ state: "detached" });
       await until("the agent is told", () => /"deny"/.test(actor.answered().at(-1) ?? ""));
+      assert.equal(await window.notifications("asks for your reply").count(), 0);
     });
   });
 

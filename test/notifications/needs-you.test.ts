@@ -78,6 +78,15 @@ describe("what waits for the person", () => {
     ]);
   });
 
+  it("is one wait when what an Actor asks is here before its hooks say that it waits", async () => {
+    const groupId = await setting.group("shop");
+    const working = { state: "working", reason: "uses Bash", since: SINCE, attention: true } as const;
+    setting.does(groupId, { ...working, questions: 1 });
+    setting.does(groupId, { ...WAITS, since: LATER, questions: 1 });
+    assert.deepEqual(names(), [["waiting", ""]]);
+    assert.equal(setting.list(USER)[0]?.reason, WAITS.reason);
+  });
+
   it("isn't new when the same wait shows again a moment later", async () => {
     const groupId = await setting.group("shop");
     const trouble = {
