@@ -92,6 +92,10 @@ export class AccountOracle {
       const connect = services?.account.status().connect ?? null;
       if (connect !== null && connect.directory !== null && DEFINITE.has(connect.error_code))
         this.#violate("a definite refusal counts", `${name} uses its directory after ${connect.error_code}`);
+      const { status } = services?.account.external.condition() ?? {};
+      const { error_code: refused = null } = connect?.group_sync ?? {};
+      if (status === "ready" && DEFINITE.has(refused))
+        this.#violate("a definite refusal counts", `${name} uses its connections after ${refused}`);
     }
   }
 

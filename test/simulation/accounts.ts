@@ -2,6 +2,7 @@
 import type { TestBrowser } from "../account/service.ts";
 import type { Chance } from "../support/chance.ts";
 import type { SimulatedDaemon } from "./daemon.ts";
+import { Intruder } from "./intruder.ts";
 import type { Oracle } from "./oracle.ts";
 import type { SimulatedService } from "./service.ts";
 import type { World } from "./world.ts";
@@ -20,6 +21,7 @@ export class Accounts {
   readonly #world: World;
   readonly #chance: Chance;
   readonly #oracle: Oracle;
+  readonly #intruder: Intruder;
   /** Whose each daemon is. */
   readonly #people = new Map<SimulatedDaemon, number>();
   /** Under which name each person is a member now. */
@@ -36,6 +38,7 @@ export class Accounts {
     this.#world = world;
     this.#chance = chance;
     this.#oracle = oracle;
+    this.#intruder = new Intruder(world, chance.stream("intruder"), oracle);
   }
 
   /** Somebody has this daemon. */
@@ -170,6 +173,7 @@ export class Accounts {
 
   #ended(...ids: string[]): void {
     for (const id of ids) this.#oracle.accounts.ended(id);
+    this.#intruder.goOn(this.#people.keys(), ids);
     this.revoked();
   }
 

@@ -4,6 +4,7 @@ import type { SimulatedDaemon } from "./daemon.ts";
 import { type Health, wayOf } from "./health.ts";
 import { type SimulatedNetwork, USUAL_DELAY_MS } from "./network.ts";
 import type { Oracle } from "./oracle.ts";
+import type { Troubles } from "./people.ts";
 import { SERVICE, type ServiceTrouble, type SimulatedService } from "./service.ts";
 import { originOf, type SimulatedWeb } from "./web.ts";
 import type { Wall, World } from "./world.ts";
@@ -54,7 +55,7 @@ const OUTBOX = "/home/state/connect/outbox/";
 /** Clocks that nobody complains about are off by so much at most. */
 const SKEW_MS = 14 * SECOND;
 
-export class FaultInjector {
+export class FaultInjector implements Troubles {
   readonly #world: World;
   readonly #chance: Chance;
   readonly #daemons: readonly SimulatedDaemon[];
@@ -208,15 +209,20 @@ export class FaultInjector {
     }
   }
 
-  /** Something was revoked: often nobody can ask about it for a while. */
-  revoked(): void {
-    if (!this.#isOver && this.#chance.happens(0.5)) this.#troubleService(this.#accounts!.service);
+  apart(one: SimulatedDaemon, other: SimulatedDaemon): void {
+    if (!this.#isOver) this.#cutWay(one.name, other.name, this.#chance.between(MINUTE, 2 * MINUTE));
   }
 
-  #troubleService(service: SimulatedService): void {
+  unasked(): void {
+    if (this.#isOver || this.#chance.happens(0.3)) return;
+    const atLeast = this.#chance.happens(0.3) ? 0 : this.#chance.between(2, 8) * MINUTE;
+    this.#troubleService(this.#accounts!.service, atLeast);
+  }
+
+  #troubleService(service: SimulatedService, atLeast = 0): void {
     if (!service.isUsable) return;
     service.trouble = this.#chance.weighted(SERVICE_TROUBLES);
-    const lasting = this.#chance.duration(SECOND, 15 * MINUTE);
+    const lasting = atLeast + this.#chance.duration(SECOND, 15 * MINUTE - atLeast);
     this.#for(lasting, `the account service is in trouble (${service.trouble})`, [SERVICE], () => {
       service.trouble = null;
     });

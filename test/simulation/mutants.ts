@@ -4,6 +4,8 @@
  */
 
 import { Ledger } from "../../daemon/ledger/ledger.ts";
+import { GroupChat } from "../../daemon/messaging/group-chat.ts";
+import { Lease } from "../../daemon/peers/account/lease.ts";
 import { Outbox } from "../../daemon/peers/outbox/outbox.ts";
 import { Scheduler } from "../../daemon/peers/outbox/scheduler.ts";
 import { PeerSender } from "../../daemon/peers/sending/peer-sender.ts";
@@ -17,6 +19,8 @@ interface Mutant {
   /** Puts it in; returns the way to take it out again. */
   apply?: () => () => void;
   files?: (files: Files) => Files;
+  /** It shows only where there is an account service. */
+  accounts?: boolean;
 }
 
 type Methods<Class> = {
@@ -101,6 +105,22 @@ export const MUTANTS: readonly Mutant[] = [
             if (count < 100) own.call(this);
           },
       );
+    },
+  },
+  {
+    what: "an answer of the account service that is used for ever",
+    seed: 1,
+    accounts: true,
+    apply: () => replaced(Lease.prototype, "covers", () => () => true),
+  },
+  {
+    what: "a reset that isn't known to those who receive",
+    seed: 2,
+    accounts: true,
+    apply() {
+      const own = Object.getOwnPropertyDescriptor(GroupChat.prototype, "resetAt")!;
+      Object.defineProperty(GroupChat.prototype, "resetAt", { ...own, get: () => null });
+      return () => Object.defineProperty(GroupChat.prototype, "resetAt", own);
     },
   },
 ];

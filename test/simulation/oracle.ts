@@ -4,8 +4,9 @@
  */
 import type { EventOf, LedgerEvent, MessageEvent, SourceEvent } from "../../shared/events.ts";
 import { LIMITS } from "../../shared/limits.ts";
+import type { ConnectMessage } from "../../shared/wire/v1/message.ts";
 import { uuidKey } from "../../shared/wire/v1/uuid.ts";
-import { AccountOracle, SLACK_MS } from "./account-oracle.ts";
+import { AccountOracle } from "./account-oracle.ts";
 import { ConnectionEnds } from "./connection-ends.ts";
 import type { SimulatedDaemon } from "./daemon.ts";
 import {
@@ -17,6 +18,7 @@ import {
   short,
   type WorkEnd,
 } from "./delivery.ts";
+import { Generations } from "./generations.ts";
 import { type Health, wayOf } from "./health.ts";
 import { SERVICE, type SimulatedService } from "./service.ts";
 import type { World } from "./world.ts";
@@ -50,6 +52,8 @@ export class Oracle {
   /** Deliveries whose records were destroyed: nobody can say more of them. */
   readonly lost = new Set<string>();
   readonly deliveries = new Map<string, Delivery>();
+  /** Messages that no source has, of somebody who uses what a machine was granted. */
+  readonly #forged = new Map<string, Delivery>();
   /** What is expected of the account service's answers. */
   readonly accounts: AccountOracle;
   readonly #ends: ConnectionEnds;
@@ -61,8 +65,7 @@ export class Oracle {
   readonly #keptOut = new Set<string>();
   /** By the sender's key: the delivery that it was answered with. */
   readonly #byClient = new Map<string, string>();
-  /** By Group: its generation now, and those before. */
-  readonly #generations = new Map<string, { now: string; since: number; before: Set<string> }>();
+  readonly #generations: Generations;
   readonly #health: Health;
   #starvationDue = 0;
 
@@ -75,6 +78,7 @@ export class Oracle {
     this.#daemons = daemons;
     this.#health = health;
     this.#ends = new ConnectionEnds(daemons);
+    this.#generations = new Generations(world);
     const violate = this.violate.bind(this);
     this.accounts = new AccountOracle(world, daemons, { service, violate });
   }
@@ -117,19 +121,11 @@ export class Oracle {
 
   /** A Group that was reset stays reset. */
   #follow(daemon: SimulatedDaemon, groupId: string, generation: string): void {
-    const known = this.#generations.get(groupId);
-    const since = this.#world.time;
-    if (known === undefined) this.#generations.set(groupId, { now: generation, since, before: new Set() });
-    else if (known.now !== generation) {
-      if (known.before.has(generation))
-        this.violate(
-          "what was recorded stays",
-          `${groupId} on ${daemon.name} is again what it was before a reset`,
-        );
-      known.before.add(known.now);
-      known.now = generation;
-      known.since = since;
-    }
+    if (this.#generations.follow(groupId, generation)) return;
+    this.violate(
+      "what was recorded stays",
+      `${groupId} on ${daemon.name} is again what it was before a reset`,
+    );
   }
 
   /** What waits for a peer that has been well for long has ended. */
@@ -153,7 +149,9 @@ export class Oracle {
         : [];
       const well = this.#health.since(one.name, other.name, wayOf(one.name, other.name), ...ways);
       if (well === null) continue;
-      const free = isWeb(connectionId) ? Math.max(well, this.#resetForgotten(target.group_id)) : well;
+      const free = isWeb(connectionId)
+        ? Math.max(well, this.#generations.forgottenAt(target.group_id))
+        : well;
       if (this.#world.time - free < STARVED_MS) continue;
       if (isWeb(connectionId) && !(hasGeneration(one, source) && hasGeneration(other, target))) continue;
       if (!isConnected(one, connectionId, devices) || !isConnected(other, connectionId, devices)) continue;
@@ -163,16 +161,6 @@ export class Oracle {
         `${short(id)} from ${one.name} to ${other.name}: ${JSON.stringify(progress ?? null)}`,
       );
     }
-  }
-
-  /**
-   * True time from which a Group says of a message that it never came. It doesn't for as long as
-   * messages from before its reset may be under way.
-   */
-  #resetForgotten(groupId: string): number {
-    const known = this.#generations.get(groupId);
-    if (known === undefined || known.before.size === 0) return 0;
-    return known.since + (LIMITS.connect.deliverSeconds + LIMITS.connect.skewSeconds) * 1000 + SLACK_MS;
   }
 
   #watch(daemon: SimulatedDaemon, groupId: string, generation: string): Watched {
@@ -201,16 +189,27 @@ export class Oracle {
     if (event.kind === "chat.message") {
       const { connect_message: message, dst_instance_id: dstInstanceId } = event.data;
       if (message === undefined) return;
-      if (dstInstanceId !== undefined) this.#source(watched, event, message);
+      if (dstInstanceId !== undefined) this.#recorded(watched, event, message);
       else this.#admitted(watched, event, message);
     } else if (event.kind === "chat.reply_request.cancelled") {
       const { connect_cancel: control } = event.data;
       if (control === undefined) return;
       if (event.by.startsWith("connect:")) this.#withdrawn(watched, event, control);
-      else this.#source(watched, event, control);
+      else this.#recorded(watched, event, control);
     } else if (event.kind === "chat.cross_group_receipt" && event.data.operation === "connect") {
       this.#receipt(watched, event);
     }
+  }
+
+  /** Outgoing work in its Group, whose generation is the one of its connection. */
+  #recorded(watched: Watched, event: SourceEvent, work: Data): void {
+    const delivery = this.#source(watched, event, work);
+    const end = this.#ends.at(delivery, watched.daemon);
+    if (end === null || end.group_id === "" || end.generation === watched.generation) return;
+    this.violate(
+      "never from another generation",
+      `${short(delivery.id)} of ${watched.group_id} on ${watched.daemon.name}`,
+    );
   }
 
   /** Outgoing work, as its source event or the answer to its sender shows it. */
@@ -218,18 +217,42 @@ export class Oracle {
     const id = uuidKey(String(work.delivery_id));
     const present = this.deliveries.get(id);
     if (present !== undefined) return present;
+    const delivery = this.#deliveryOf({ kind: event.kind, source_event_id: event.id, generation }, work);
+    this.deliveries.set(id, delivery);
+    this.#open.set(id, delivery);
+    // While it is there to be asked.
+    if (delivery.connection_id !== null) this.#ends.of(delivery.connection_id);
+    return delivery;
+  }
+
+  /** Somebody sends this for a machine, whose ledger doesn't have it. */
+  forged(message: ConnectMessage): void {
+    const { source_event_id: sourceEventId } = message;
+    const kind = "chat.message" as const;
+    const delivery = this.#deliveryOf({ kind, source_event_id: sourceEventId, generation: "" }, message);
+    this.#forged.set(delivery.id, delivery);
+  }
+
+  #deliveryOf(
+    {
+      kind,
+      source_event_id: sourceEventId,
+      generation,
+    }: { kind: SourceEvent["kind"]; source_event_id: string; generation: string },
+    work: Data,
+  ): Delivery {
     const { source, target } = work as { source: WorkEnd; target: WorkEnd };
-    const delivery: Delivery = {
-      id,
-      kind: event.kind === "chat.message" ? "message" : "cancel",
+    return {
+      id: uuidKey(String(work.delivery_id)),
+      kind: kind === "chat.message" ? "message" : "cancel",
       connection_id: typeof work.connection_id === "string" ? work.connection_id : null,
       devices: [source, target].flatMap(({ device_id: deviceId }) => deviceId ?? []),
       source: { instance_id: source.instance_id, group_id: source.group_id, generation },
-      source_event_id: event.id,
+      source_event_id: sourceEventId,
       target: {
         instance_id: target.instance_id,
         group_id: target.group_id,
-        generation: this.#generations.get(target.group_id)?.now ?? "",
+        generation: this.#generations.now(target.group_id),
       },
       recipients: (work.recipients as Delivery["recipients"] | undefined) ?? [],
       deliver_before: Date.parse(String(work.deliver_before)),
@@ -240,11 +263,6 @@ export class Oracle {
       admitted: null,
       since: this.#world.time,
     };
-    this.deliveries.set(id, delivery);
-    this.#open.set(id, delivery);
-    // While it is there to be asked.
-    if (delivery.connection_id !== null) this.#ends.of(delivery.connection_id);
-    return delivery;
   }
 
   /** Somebody was told that their message is queued, perhaps again. */
@@ -265,7 +283,7 @@ export class Oracle {
   #admitted({ daemon, group_id: groupId, generation }: Watched, event: MessageEvent, message: Data): void {
     const id = uuidKey(String(message.delivery_id));
     const what = `${short(id)} in ${groupId} on ${daemon.name}`;
-    const delivery = this.deliveries.get(id);
+    const delivery = this.deliveries.get(id) ?? this.#forged.get(id);
     if (delivery === undefined) {
       this.#fromNowhere(message, what);
       return;
@@ -277,6 +295,7 @@ export class Oracle {
     const end = this.#ends.at(delivery, daemon);
     if (end !== null && (end.group_id !== groupId || end.generation !== generation))
       this.violate("never to another generation", `${what}, of generation ${generation}`);
+    if (end === null) this.#checkReset(delivery, what);
     this.accounts.checkRevoked(delivery, what);
     const actors = daemon.services?.groups.registry.find(groupId)?.record.actors ?? [];
     for (const one of delivery.recipients) {
@@ -287,6 +306,13 @@ export class Oracle {
     if (Date.parse(event.ts) > delivery.deliver_before)
       this.violate("nothing arrives after its window", `${what} at ${event.ts}`);
     this.#world.tell(`${what} arrived`);
+  }
+
+  /** Within an account a message is for the Group as it was when it was written. */
+  #checkReset(delivery: Delivery, what: string): void {
+    const before = this.#generations.beforeReset(delivery);
+    if (before !== null && this.accounts.areClocksRightSince(delivery.since))
+      this.violate("never to another generation", `${what}, written ${before / 1000} s before its reset`);
   }
 
   /** A source Group that was deleted or reset in the same moment can't be asked any more. */

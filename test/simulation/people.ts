@@ -49,6 +49,17 @@ const HABITS = {
   connect: 1,
 };
 
+/** Where there are accounts, what ends something is done more often, and mended again. */
+const HABITS_WITH_ACCOUNTS = { resetGroup: 2, revoke: 2, connect: 4 };
+
+/** What goes wrong just when people need it. */
+export interface Troubles {
+  /** These two don't reach each other for a while. */
+  apart: (one: SimulatedDaemon, other: SimulatedDaemon) => void;
+  /** Often nobody can ask the account service for a while. */
+  unasked: () => void;
+}
+
 /** A flood is more than a peer's share of the outbox. */
 const FLOOD = 140;
 
@@ -67,6 +78,8 @@ export class People {
   readonly #groups = new Map<SimulatedDaemon, string>();
   #messages = 0;
   #end = 0;
+  /** Null until there may be any. */
+  troubles: Troubles | null = null;
 
   constructor(world: World, chance: Chance, { daemons, oracle, health, accounts }: Parts) {
     this.#world = world;
@@ -82,6 +95,10 @@ export class People {
     this.#habits.send = HABITS.send;
     this.#habits.connect = HABITS.connect;
     this.#pace = chance.one([5000, 20_000, 60_000]);
+    if (accounts !== null) {
+      Object.assign(this.#habits, HABITS_WITH_ACCOUNTS);
+      this.#pace = Math.min(this.#pace, 20_000);
+    }
   }
 
   /** Machines are set up and connected, without trouble. */
@@ -286,8 +303,30 @@ export class People {
 
   async #resetGroup(daemon: SimulatedDaemon): Promise<void> {
     const groupId = this.#groupOf(daemon);
+    const others = this.#accounts === null ? [] : this.#connectedTo(daemon);
+    for (const other of others) {
+      this.troubles?.apart(daemon, other);
+      void this.#send(other, daemon);
+    }
+    if (others.length > 0) {
+      // What was written before a reset arrives after it.
+      await this.#wait(this.#chance.between(25_000, MINUTE));
+      this.troubles?.unasked();
+    }
     this.#world.tell(`${daemon.name} resets its Group`);
     await daemon.call("group_reset", { group_id: groupId, confirm: groupId });
+    for (const other of others) {
+      void this.#send(other, daemon);
+      void this.#send(daemon, other);
+    }
+  }
+
+  /** Machines whose Groups it is connected to by accounts. */
+  #connectedTo(daemon: SimulatedDaemon): SimulatedDaemon[] {
+    return this.#pairs.flatMap(({ one, other, kind }) => {
+      if (kind === "direct" || (one !== daemon && other !== daemon)) return [];
+      return [one === daemon ? other : one];
+    });
   }
 
   async #deleteGroup(daemon: SimulatedDaemon): Promise<void> {

@@ -42,15 +42,14 @@ describe("Simulation", function () {
   });
 
   describe("finds", () => {
-    for (const { what, seed, files, apply } of MUTANTS) {
+    for (const { what, seed, files, apply, accounts = false } of MUTANTS) {
       it(what, async () => {
         const remove = apply?.();
         try {
-          const failed = await firstFailure(
-            seed,
-            SEARCHED,
-            files === undefined ? {} : { mutation: { files } },
-          );
+          const failed = await firstFailure(seed, SEARCHED, {
+            accounts,
+            ...(files !== undefined && { mutation: { files } }),
+          });
           assert.ok(failed !== null);
         } finally {
           remove?.();

@@ -82,7 +82,8 @@ async function run(seed: number, { world, network, web, service, mutation }: Par
     oracle,
     accounts: service === null ? null : { service, web: web! },
   });
-  if (accounts !== null) accounts.revoked = () => faults.revoked();
+  if (accounts !== null) accounts.revoked = () => faults.unasked();
+  people.troubles = faults;
 
   const begun = people.begin();
   await settle(world, begun);
