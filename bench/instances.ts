@@ -297,6 +297,8 @@ async function upkeep(
   const recheck = async () => {
     await read(page, `${API_PREFIX}/connect`);
     await read(frame, `${API_PREFIX}/connect/frame?frame_id=${frameId}&connect_frame=${frameId}`);
+    // Its Groups' connections, for the page's list.
+    await read(frame, `${API_PREFIX}/connect?connect_frame=${frameId}`);
   };
   const renewal = await costOf(machines, renew, count);
   const check = await costOf(machines, recheck, count);

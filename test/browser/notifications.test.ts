@@ -105,6 +105,8 @@ describe("Workbench: notifications", function () {
     const actor = await startFakeClaude(setting, "shop");
     const first = await allowed();
     const other = await allowed();
+    // The other pages of this browser are signed in once this one is.
+    await first.page.locator(".group-row").first().waitFor();
     const second = { ...first, page: await first.context.newPage() };
     await second.page.goto(await setting.origin());
     for (const { page } of [first, other]) await turnOn(page);
