@@ -103,17 +103,30 @@ type Body<Message> = Message extends unknown ? Omit<Message, keyof typeof head> 
 export type TargetMessage = Body<z.infer<typeof TargetMessage>>;
 export type EntryMessage = Body<z.infer<typeof EntryMessage>>;
 
-function reader<Schema extends typeof TargetMessage | typeof EntryMessage>(schema: Schema) {
-  return (posted: unknown, frameId: string): z.infer<Schema> | null => {
-    const { data } = schema.safeParse(posted);
-    return data?.frame_id === frameId ? (data as z.infer<Schema>) : null;
+/** The messages of one side. */
+export interface FrameMessages<Message> {
+  /** The values of `type`. */
+  types: ReadonlySet<unknown>;
+  /** A message of that side and frame, or null for anything else. */
+  read: (posted: unknown, frameId: string) => Message | null;
+}
+
+function messages<Schema extends typeof TargetMessage | typeof EntryMessage>(
+  schema: Schema,
+): FrameMessages<z.infer<Schema>> {
+  return {
+    types: new Set(schema.def.options.map(({ shape }) => shape.type.def.values[0])),
+    read: (posted, frameId) => {
+      const { data } = schema.safeParse(posted);
+      return data?.frame_id === frameId ? (data as z.infer<Schema>) : null;
+    },
   };
 }
 
-/** What the target of the frame posted, or null for anything else. */
-export const readTargetMessage = reader(TargetMessage);
-/** What the entry posted to its frame, or null for anything else. */
-export const readEntryMessage = reader(EntryMessage);
+/** What the target of a frame posts. */
+export const TARGET_MESSAGES = messages(TargetMessage);
+/** What the entry posts to its frame. */
+export const ENTRY_MESSAGES = messages(EntryMessage);
 
 /** A message as it is posted. */
 export function frameMessage(frameId: string, message: TargetMessage | EntryMessage): object {

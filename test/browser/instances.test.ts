@@ -209,6 +209,41 @@ describe("Workbench: the account's other instances", function () {
     );
   });
 
+  it("says with how many Groups of other accounts one is connected, and opens its connections", async () => {
+    verifies("WB-023");
+    await show();
+    const counts: [number | null, seconds: number][] = [
+      [2, 120],
+      [null, 120],
+      [0, 120],
+      [5, -1],
+    ];
+    await post({
+      type: "groups",
+      groups: counts.map(([count, seconds], at) => {
+        const connection = { count, expires_at: new Date(Date.now() + seconds * 1000).toISOString() };
+        return { group_id: id(at + 1), title: `Group ${at + 1}`, running: false, connection };
+      }),
+    });
+    await settled(["Group 1", "Group 2", "Group 3", "Group 4"]);
+    const marks = list().locator(".remote-connections");
+    assert.deepEqual(await marks.evaluateAll((all) => all.map((one) => one.ariaLabel)), [
+      "Connections of Group 1: connected with 2 Groups of other accounts",
+      "Connections of Group 2: connections to other accounts aren’t confirmed now",
+    ]);
+    await groupRows().nth(1).click();
+    await marks.first().click();
+    const selections = await until("the selections", async () => {
+      const all = (await heard()).map(({ data }) => [data["group_id"], data["revision"], data["action"]]);
+      return all.length === 2 ? all : null;
+    });
+    assert.deepEqual(selections, [
+      [id(2), 1, undefined],
+      [id(1), 2, "connections"],
+    ]);
+    assert.equal(await page.evaluate(() => document.activeElement?.tagName), "IFRAME");
+  });
+
   it("takes reports of the latest revision alone, and never mounts the frame anew for others", async () => {
     verifies("WB-029", "WB-030");
     await show();

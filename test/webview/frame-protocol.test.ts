@@ -1,12 +1,12 @@
 /** What a page takes from the other page of a frame. In a browser: test/browser/frame.test.ts. */
 import assert from "node:assert/strict";
 import {
+  ENTRY_MESSAGES,
   type FrameGroup,
   FramePage,
   FrameProof,
   frameMessage,
-  readEntryMessage,
-  readTargetMessage,
+  TARGET_MESSAGES,
 } from "../../shared/frame-protocol.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { ConnectFrameProof } from "../../shared/wire/v1/proofs.ts";
@@ -16,6 +16,9 @@ import { vectors } from "../wire/sample.ts";
 const FRAME = "6f2b6a52-0b4e-4a0c-9b0e-3a1f6f0f9a11";
 const OTHER = "6f2b6a52-0b4e-4a0c-9b0e-3a1f6f0f9a12";
 const GROUP = "g_0123456789ab";
+
+const { read: readTargetMessage } = TARGET_MESSAGES;
+const { read: readEntryMessage } = ENTRY_MESSAGES;
 
 const group: FrameGroup = { group_id: GROUP, title: "Build", running: true };
 const posted = (message: object) => ({ channel: "svc.connect.frame.v1", frame_id: FRAME, ...message });
@@ -28,7 +31,7 @@ describe("messages between the pages of a frame", () => {
     )!;
     const signed = JSON.parse(proof.json) as FrameProof;
     assert.deepEqual(Object.keys(FrameProof.parse(signed)), Object.keys(ConnectFrameProof.parse(signed)));
-    const ofTarget: object[] = [
+    const ofTarget = [
       { type: "ready", instance_id: "i", device_id: "d" },
       { type: "groups", groups: [group, { ...group, connection: { count: null, expires_at: "2026" } }] },
       { type: "groups", groups: Array.from({ length: LIMITS.group.perHome }, () => group) },
@@ -38,15 +41,16 @@ describe("messages between the pages of a frame", () => {
       { type: "expired" },
       { type: "workspace_dirty", dirty: true },
     ];
-    const ofEntry: object[] = [
+    const ofEntry = [
       { type: "select", group_id: GROUP, revision: 7 },
       { type: "select", group_id: GROUP, revision: 7, action: "connections" },
       { type: "renew", proof: signed },
     ];
-    for (const [read, opposite, messages] of [
-      [readTargetMessage, readEntryMessage, ofTarget],
-      [readEntryMessage, readTargetMessage, ofEntry],
+    for (const [{ read, types }, { read: opposite }, messages] of [
+      [TARGET_MESSAGES, ENTRY_MESSAGES, ofTarget],
+      [ENTRY_MESSAGES, TARGET_MESSAGES, ofEntry],
     ] as const) {
+      assert.deepEqual([...types], [...new Set(messages.map(({ type }) => type))]);
       for (const message of messages) {
         assert.deepEqual(read(posted(message), FRAME), posted(message));
         assert.equal(opposite(posted(message), FRAME), null, "of the other side");

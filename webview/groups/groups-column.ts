@@ -10,6 +10,7 @@ import { icon } from "../controls/icons.ts";
 import { opensElsewhere } from "../controls/links.ts";
 import type { MenuItem } from "../controls/menu.ts";
 import { roving } from "../controls/roving.ts";
+import { sharedFigure, sharedWords } from "../controls/shared-mark.ts";
 import { button } from "../controls/toolkit.ts";
 import { follow, View } from "../controls/view.ts";
 import type { Addresses } from "../hosts/host.ts";
@@ -147,11 +148,8 @@ class GroupsElement extends View {
 /** With how many Groups of other accounts it is connected; null isn't none. */
 function sharedMark(count: number | null) {
   if (count === 0) return nothing;
-  const words =
-    count === null
-      ? "connections to other accounts aren’t confirmed now"
-      : `connected with ${count} ${count === 1 ? "Group" : "Groups"} of other accounts`;
-  return html`<span class="row-detail shared-mark" title=${words}>${icon("plug")}<span aria-hidden="true">${count ?? "?"}</span><span class="only-heard">${words}</span></span>`;
+  const words = sharedWords(count);
+  return html`<span class="row-detail shared-mark" title=${words}>${sharedFigure(count)}<span class="only-heard">${words}</span></span>`;
 }
 
 customElements.define("svc-groups", GroupsElement);

@@ -3,10 +3,10 @@
  * what it asks. It is another instance's page: nothing but navigation goes there.
  */
 import {
+  ENTRY_MESSAGES,
   type FrameGroup,
   FramePage,
   type FrameProof,
-  readEntryMessage,
   type TargetMessage,
 } from "../../shared/frame-protocol.ts";
 import { LIMITS } from "../../shared/limits.ts";
@@ -75,7 +75,7 @@ export class FrameEntry {
 
   /** Says that the page works, and listens from now on. */
   start(): void {
-    this.#release = hearPeer(this.#peer, readEntryMessage, (message) => {
+    this.#release = hearPeer(this.#peer, ENTRY_MESSAGES, (message) => {
       if (message.type === "renew") {
         this.#proof = message.proof;
         void this.#renew();

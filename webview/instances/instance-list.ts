@@ -1,7 +1,9 @@
 /** `<svc-instances>`: the account's other instances below the own Groups, with their Groups. */
 import { html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
+import { shownName } from "../../shared/foreign-text.ts";
 import type { FrameGroup } from "../../shared/frame-protocol.ts";
+import { sharedFigure, sharedWords } from "../controls/shared-mark.ts";
 import "../controls/time.ts";
 import { iconButton } from "../controls/controls.ts";
 import { type IconName, icon } from "../controls/icons.ts";
@@ -23,7 +25,7 @@ class InstancesElement extends View {
   constructor() {
     super();
     follow(this, () => [this.instances]);
-    roving(this, { selector: ".row", prefer: "[aria-current]" });
+    roving(this, { selector: ".row, .remote-connections", prefer: "[aria-current]" });
   }
 
   protected override render() {
@@ -101,7 +103,7 @@ class InstancesElement extends View {
         ${repeat(
           told.groups.slice(0, most),
           (group) => group.group_id,
-          (group) => html`<li>
+          (group) => html`<li class="remote-group">
             <button
               type="button"
               class="row remote-group-row ${group.running ? "" : "resting"}"
@@ -112,6 +114,7 @@ class InstancesElement extends View {
               ${icon("comment-discussion")}<span class="row-label"><bdi>${group.title}</bdi></span>
               ${group.running && told.live ? html`<span class="row-detail">${icon("pulse")}<span class="only-heard">working</span></span>` : nothing}
             </button>
+            ${this.#connections(id, group)}
           </li>`,
         )}
       </ul>
@@ -120,6 +123,23 @@ class InstancesElement extends View {
           ? nothing
           : html`<button type="button" class="link more-groups" @click=${() => this.#more(id, most)}>${left} more</button>`
       }`;
+  }
+
+  /** With how many Groups of other accounts it is connected. What has expired says nothing. */
+  #connections(id: string, { group_id: groupId, title, connection }: FrameGroup) {
+    if (connection === undefined || connection.count === 0) return nothing;
+    if (!(Date.parse(connection.expires_at) > Date.now())) return nothing;
+    const { count } = connection;
+    const label = `Connections of ${shownName(title)}: ${sharedWords(count)}`;
+    return html`<button
+      type="button"
+      class="remote-connections"
+      title=${label}
+      aria-label=${label}
+      @click=${() => this.#show(id, groupId, true)}
+    >
+      ${sharedFigure(count)}
+    </button>`;
   }
 
   #more(id: string, most: number): void {
@@ -132,8 +152,8 @@ class InstancesElement extends View {
     this.requestUpdate();
   }
 
-  #show(instanceId: string, groupId: string | null): void {
-    this.tell("show-instance", { instanceId, groupId });
+  #show(instanceId: string, groupId: string | null, connections = false): void {
+    this.tell("show-instance", { instanceId, groupId, connections });
   }
 }
 

@@ -3,7 +3,7 @@
  * its proof, the handshake, the renewals, and what crosses between the two pages, which is only
  * navigation.
  */
-import { type FrameGroup, readTargetMessage, type TargetMessage } from "../../shared/frame-protocol.ts";
+import { type FrameGroup, TARGET_MESSAGES, type TargetMessage } from "../../shared/frame-protocol.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { FRAME_PATH } from "../../shared/names.ts";
 import { Store } from "../controls/store.ts";
@@ -47,17 +47,6 @@ export type FramePhase = "opening" | "shown" | "locked" | "live" | "failed";
 /** What the target's page needs to work, and no more. Links in it open in tabs of their own. */
 const SANDBOX =
   "allow-scripts allow-same-origin allow-forms allow-downloads allow-popups allow-popups-to-escape-sandbox";
-/** Of more of them in a second, only the last of each type is read, when the second is over. */
-const MESSAGES_PER_SECOND = 30;
-const TYPES: ReadonlySet<unknown> = new Set<TargetMessage["type"]>([
-  "ready",
-  "groups",
-  "selected",
-  "sidebar",
-  "locked",
-  "expired",
-  "workspace_dirty",
-]);
 
 const { frameHandshakeSeconds, frameRenewSeconds, frameSeconds } = LIMITS.connect;
 
@@ -82,9 +71,6 @@ export class LiveFrame extends Store {
   #handshake: ReturnType<typeof setTimeout> | null = null;
   /** When the newest proof was asked for, in milliseconds. It ends like that proof. */
   #provenAt = 0;
-  /** In this second. */
-  #messages = 0;
-  readonly #late = new Map<unknown, unknown>();
 
   constructor(parts: FrameParts) {
     super();
@@ -109,11 +95,7 @@ export class LiveFrame extends Store {
     try {
       const opened = await this.#prove();
       if (signal.aborted) return;
-      const release = hearPeer(
-        this.#peer,
-        (posted, id) => this.#read(posted, id),
-        (message) => this.#hear(message),
-      );
+      const release = hearPeer(this.#peer, TARGET_MESSAGES, (message) => this.#hear(message));
       signal.addEventListener("abort", release);
       document.addEventListener("securitypolicyviolation", (event) => this.#onViolation(event), { signal });
       this.#handshake = setTimeout(() => void this.#silent(), frameHandshakeSeconds * 1000);
@@ -133,7 +115,11 @@ export class LiveFrame extends Store {
     this.#revision += 1;
     this.groupId = groupId;
     this.#wanted = { groupId, connections };
-    if (this.phase === "live") this.#tellWanted();
+    if (this.phase === "live") {
+      this.#tellWanted();
+      // The keyboard goes where the dialog opens.
+      if (connections) this.element.focus();
+    }
     this.changed();
   }
 
@@ -190,26 +176,6 @@ export class LiveFrame extends Store {
       const problem = problemOf(error);
       const hasExpired = performance.now() >= this.#provenAt + frameSeconds * 1000;
       if (problem.code === "frame_moved" || hasExpired) this.end(problem);
-    }
-  }
-
-  #read(posted: unknown, id: string): TargetMessage | null {
-    this.#messages += 1;
-    if (this.#messages === 1) setTimeout(() => this.#nextSecond(), 1000);
-    if (this.#messages <= MESSAGES_PER_SECOND) return readTargetMessage(posted, id);
-    const type = (posted as { type?: unknown } | null)?.type;
-    this.#late.delete(type);
-    if (TYPES.has(type)) this.#late.set(type, posted);
-    return null;
-  }
-
-  #nextSecond(): void {
-    this.#messages = 0;
-    const late = [...this.#late.values()];
-    this.#late.clear();
-    for (const posted of late) {
-      const message = this.#ended.signal.aborted ? null : readTargetMessage(posted, this.id);
-      if (message !== null) this.#hear(message);
     }
   }
 

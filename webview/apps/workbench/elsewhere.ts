@@ -36,12 +36,12 @@ export class Elsewhere extends Store {
     return this.instances?.live ?? null;
   }
 
-  /** Shows an instance, and there a Group. */
-  show(instanceId: string, groupId: string | null): void {
+  /** Shows an instance, and there a Group. `connections` opens its dialog of connections. */
+  show(instanceId: string, groupId: string | null, connections: boolean): void {
     const { live } = this;
     const isShown = live !== null && live.phase !== "failed" && live.target.instance_id === instanceId;
     const show = (): void => {
-      this.instances?.show(instanceId, groupId);
+      this.instances?.show(instanceId, groupId, connections);
       const { layout } = this.#parts;
       if (layout.breadth === "narrow") layout.show("feed");
     };

@@ -37,7 +37,8 @@ interface Heard {
   staleness: boolean;
   "choose-screen-reader": boolean;
   "open-address": Address;
-  "show-instance": { instanceId: string; groupId: string | null };
+  /** `connections`: with the dialog of the Group's connections. */
+  "show-instance": { instanceId: string; groupId: string | null; connections: boolean };
   "leave-instance": undefined;
   "show-groups": undefined;
 }

@@ -222,7 +222,9 @@ class WorkbenchElement extends View {
   #hear(signal: AbortSignal): void {
     const on = hearing(this, signal);
     on("open-group", (groupId) => this.#leave(() => this.#showing.visitNew(groupId)));
-    on("show-instance", ({ instanceId, groupId }) => this.#elsewhere?.show(instanceId, groupId));
+    on("show-instance", ({ instanceId, groupId, connections }) =>
+      this.#elsewhere?.show(instanceId, groupId, connections),
+    );
     on("leave-instance", () => this.#leave());
     on("show-groups", () => this.#layout.show("groups"));
     on("group-deleted", (groupId) => {
