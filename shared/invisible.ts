@@ -20,3 +20,19 @@ export function withoutInvisible(name: string): string {
   hidden ??= new RegExp(`${JOINED_EMOJI}|${INVISIBLE.source}`, "gv");
   return name.replace(hidden, (found) => (found.length > 2 ? found : ""));
 }
+
+/**
+ * A name as a label of at most `bytes` bytes of UTF-8, cut between whole characters: for a title
+ * that nobody typed. Empty if nothing of it can be seen.
+ */
+export function labelFrom(name: string, bytes: number): string {
+  const encoder = new TextEncoder();
+  let label = "";
+  let left = bytes;
+  for (const { segment } of new Intl.Segmenter().segment(withoutInvisible(name.toWellFormed()).trim())) {
+    left -= encoder.encode(segment).length;
+    if (left < 0) break;
+    label += segment;
+  }
+  return label.trimEnd();
+}

@@ -14,11 +14,15 @@ export interface Saved {
   more: boolean;
   /** When the instance told them; null if it never has. */
   at: string | null;
+  /** The daemon here couldn't be asked, and nothing is known from before. */
+  failed: boolean;
 }
 
 /** Pages of an instance's Groups that are read, and the Groups on each. */
 const PAGES = 4;
 const PAGE = 64;
+const NOTHING: Saved = { groups: [], more: false, at: null, failed: false };
+const FAILED: Saved = { ...NOTHING, failed: true };
 
 export class SavedGroups {
   readonly #source: Source;
@@ -37,23 +41,21 @@ export class SavedGroups {
     return saved?.identity === identity ? saved : null;
   }
 
-  /** Reads them again. True if they differ from what was known; a failure changes nothing. */
+  /** Reads them again. True if they differ from what was known, which a failure leaves as it is. */
   async read(other: OtherInstance): Promise<boolean> {
     const { instance_id: instanceId, identity } = other;
     if (this.#reading.has(identity)) return false;
     this.#reading.add(identity);
-    try {
-      const saved = { identity, ...(await this.#pages(this.#asking(instanceId), instanceId)) };
-      // It may have left the account, or been linked again, meanwhile.
-      if (this.#instance.others?.some((one) => one.identity === identity) !== true) return false;
-      const isNew = JSON.stringify(saved) !== JSON.stringify(this.#saved.get(instanceId));
-      this.#saved.set(instanceId, saved);
-      return isNew;
-    } catch {
-      return false;
-    } finally {
-      this.#reading.delete(identity);
-    }
+    const read = await this.#pages(this.#asking(instanceId), instanceId).catch(
+      () => this.of(other) ?? FAILED,
+    );
+    this.#reading.delete(identity);
+    // It may have left the account, or been linked again, meanwhile.
+    if (this.#instance.others?.some((one) => one.identity === identity) !== true) return false;
+    const saved = { ...read, identity };
+    const isNew = JSON.stringify(saved) !== JSON.stringify(this.#saved.get(instanceId));
+    this.#saved.set(instanceId, saved);
+    return isNew;
   }
 
   /** Forgets those of instances that are no longer what they were. */
@@ -78,7 +80,7 @@ export class SavedGroups {
   }
 
   async #pages(groupId: string | null, instanceId: string): Promise<Saved> {
-    if (groupId === null) return { groups: [], more: false, at: null };
+    if (groupId === null) return NOTHING;
     const groups: { group_id: string; title: string }[] = [];
     let after: string | null = null;
     let at: string | null = null;
@@ -93,6 +95,6 @@ export class SavedGroups {
       after = found.next;
       if (after === null) break;
     }
-    return { groups, more: after !== null, at };
+    return { groups, more: after !== null, at, failed: false };
   }
 }

@@ -130,6 +130,7 @@ export class InstancesTree extends InstanceTree<OtherRow> {
 /** What a row says where the Groups don't speak for themselves. */
 function noteOf(saved: Saved | null): string | null {
   if (saved === null) return "Reading its Groups…";
+  if (saved.failed) return "Its Groups can't be read now";
   if (saved.at === null) return "Its Groups aren't known yet";
   if (saved.groups.length === 0) return "It has no Groups";
   return saved.more ? "It has more Groups: open it in the browser" : null;

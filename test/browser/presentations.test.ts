@@ -84,17 +84,19 @@ describe("Workbench: presentations", () => {
     const page = await at("&presentation=3");
     const panel = page.locator("svc-presentations");
     const dialog = page.locator("svc-publish-dialog");
-    const publishFile = async (name: string, mimeType: string, buffer: Buffer, title: string) => {
+    const publishFile = async (name: string, mimeType: string, buffer: Buffer, title = "") => {
       await panel.getByRole("button", { name: "Show something in slot 3" }).click();
       await dialog.locator("input[type=file]").setInputFiles({ name, mimeType, buffer });
-      await dialog.getByText(name).waitFor();
+      await dialog.getByRole("status").waitFor();
       await dialog.locator("vscode-text-field input").last().fill(title);
       await dialog.getByRole("button", { name: "Show", exact: true }).click();
       await dialog.waitFor({ state: "detached" });
       await panel.locator(".presentation-title", { hasText: title }).waitFor();
     };
     const drawing = '<svg xmlns="http://www.w3.org/2000/svg" width="8" height="8"/>';
-    await publishFile("one.svg", "image/svg+xml", Buffer.from(drawing), "The drawing");
+    // Without a title of its own, it has the file's name as the daemon takes it.
+    await publishFile("The \u202edrawing.svg", "image/svg+xml", Buffer.from(drawing));
+    await panel.locator(".presentation-title", { hasText: /^The drawing\.svg$/ }).waitFor();
     await panel.locator(".presentation-image").waitFor();
     await panel.getByRole("button", { name: "Mention it in the message" }).click();
     const mentions = page.getByRole("group", { name: "Mentions" });

@@ -59,6 +59,7 @@ describe("the saved Groups of other instances", () => {
       groups: [{ group_id: "0", title: "Rig" }],
       more: false,
       at: AT,
+      failed: false,
     });
     assert.equal(await saved.read(LAB), false, "nothing is new");
     titles = Array.from({ length: 300 }, (_, at) => `Group ${at}`);
@@ -94,8 +95,14 @@ describe("the saved Groups of other instances", () => {
     assert.equal(titlesOf(LAB), null);
     others = [LAB];
     answering = () => Promise.reject(new Error("gone"));
-    assert.equal(await saved.read(LAB), false);
+    assert.equal(await saved.read(LAB), true);
+    assert.equal(saved.of(LAB)?.failed, true, "a failure is said where nothing is known");
+    assert.equal(await saved.read(LAB), false, "once");
     answering = () => Promise.resolve();
-    assert.equal(await saved.read(LAB), true, "a failure is followed by another try");
+    assert.equal(await saved.read(LAB), true, "and followed by another try");
+    assert.deepEqual([saved.of(LAB)?.failed, titlesOf(LAB)], [false, ["Rig"]]);
+    answering = () => Promise.reject(new Error("gone"));
+    assert.equal(await saved.read(LAB), false);
+    assert.deepEqual(titlesOf(LAB), ["Rig"], "what is known stays");
   });
 });

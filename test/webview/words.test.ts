@@ -7,7 +7,9 @@ import { connectionWords, endingOf, remedyFor, remedyForChange } from "../../sha
 import { awaitsApproval, connectionsInBrief, peerName } from "../../shared/connections-brief.ts";
 import type { ChatMessage, LedgerEvent } from "../../shared/events.ts";
 import { shownCode, shownName, shownText } from "../../shared/foreign-text.ts";
+import { labelFrom } from "../../shared/invisible.ts";
 import { addressOf, partiesOf } from "../../shared/message-parties.ts";
+import { label } from "../../shared/model.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import type { Connection } from "../../shared/operations/connect.ts";
 import type { DirectRelation } from "../../shared/operations/direct.ts";
@@ -23,6 +25,25 @@ import { verifies } from "../requirements.ts";
 import { chatMessage } from "../support/events.ts";
 
 const upper = (id: string) => id.toUpperCase();
+
+describe("a title that nobody typed", () => {
+  it("is one that the daemon takes, cut between whole characters", () => {
+    const page = `https://host.example/${"a".repeat(600)}`;
+    const family = "\u{1f468}\u200d\u{1f469}\u200d\u{1f467}";
+    for (const [name, bytes, title] of [
+      ["plan.md", 512, "plan.md"],
+      [page, 512, page.slice(0, 512)],
+      ["a\u202egpj.\u200bmd\n", 512, "agpj.md"],
+      ["half \ud83d", 512, "half \ufffd"],
+      [`ab ${family}${family}`, 3 + 18 + 17, `ab ${family}`],
+      [`ab ${family}`, 3 + 17, "ab"],
+      ["\u200f\u2066", 512, ""],
+    ] as const) {
+      assert.equal(labelFrom(name, bytes), title);
+      assert.ok(label(bytes).safeParse(title).success);
+    }
+  });
+});
 
 describe("who wrote to whom", () => {
   const event = (by: string, data: Partial<ChatMessage>) => ({

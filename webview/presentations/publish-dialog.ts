@@ -2,6 +2,7 @@
 import { html, nothing, type TemplateResult } from "lit";
 import { createRef, ref } from "lit/directives/ref.js";
 import { shownName } from "../../shared/foreign-text.ts";
+import { labelFrom } from "../../shared/invisible.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { kindOfFile, PRESENTATION_FILE_ENDS } from "../../shared/presentation-file.ts";
 import { sizeWords } from "../../shared/size-words.ts";
@@ -12,6 +13,9 @@ import { icon } from "../controls/icons.ts";
 import { button, textField } from "../controls/toolkit.ts";
 import type { Conversation } from "../feed/conversation.ts";
 import { type Host, HostError } from "../hosts/host.ts";
+
+/** The title of what has a name that can't be seen. */
+const UNNAMED = "Untitled";
 
 class PublishDialog extends DialogView {
   static override readonly properties = {
@@ -116,7 +120,8 @@ class PublishDialog extends DialogView {
 
   /** Without a title of the person's own. */
   get #named(): string {
-    return this.file === null ? this.url.trim() : fileName(this.file);
+    const named = this.file === null ? this.url.trim() : fileName(this.file);
+    return labelFrom(named, LIMITS.presentation.titleBytes) || (named === "" ? "" : UNNAMED);
   }
 
   get #title(): string {
