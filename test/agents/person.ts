@@ -6,8 +6,8 @@ import { until } from "../support/until.ts";
 
 import { type AgentsSetting, PATIENCE } from "./setting.ts";
 
-/** A question that has just appeared takes no key for a moment. */
-const PRESS_AGAIN_MS = 4000;
+/** A question that has just appeared takes no key for a moment; a busy machine takes one late. */
+const PRESS_AGAIN_MS = 15_000;
 const isKey = (keys: string): boolean => keys < " " || keys.startsWith("\u007f");
 
 export class Person {
