@@ -154,6 +154,31 @@ describe("hook fences", () => {
     );
   });
 
+  it("claude: of two sessions that start together, the prompted one goes on", async () => {
+    const submit = run("ann");
+    const [first, fork, empty, unknown] = ["s1", "s2", "s3", "s4"].map((id) => claude(id));
+    await submit(first!.start(), first!.prompt("p1"), first!.stop("p1"));
+    assert.deepEqual(await submit(fork!.start("fork"), empty!.start()), [null, null]);
+    assert.deepEqual(await submit(fork!.pre("t0"), unknown!.prompt("p0")), ["session", "session"]);
+    assert.deepEqual(await submit(fork!.prompt("p2"), fork!.pre("t1"), empty!.pre("t2")), [
+      null,
+      null,
+      "session",
+    ]);
+    assert.deepEqual(
+      shown()
+        .filter((text) => text.includes("started"))
+        .sort(),
+      [
+        "session/started UserPromptSubmit",
+        "tool/started PreToolUse Bash t1",
+        "turn/started UserPromptSubmit",
+      ],
+    );
+    assert.deepEqual(await submit(fork!.post("t1"), fork!.stop("p2"), fork!.end()), [null, null, null]);
+    assert.deepEqual(await submit(fork!.prompt("p3"), empty!.prompt("p4")), ["session", null]);
+  });
+
   it("codex: a turn is opened once, and only its own events count", async () => {
     verifies("HOOK-008");
     const submit = run("bob");

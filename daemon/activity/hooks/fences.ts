@@ -27,9 +27,30 @@ const nothing = (): void => {};
 /** Judges one event at `at` (UTC ISO 8601). Changes nothing itself. */
 export function judge(before: HookState, memory: Memory, hook: Hook, at: string): Accepted | Fence {
   if (hook.event === "SessionStart") return startSession(before, memory, hook, at);
-  if (before.session?.id !== hook.session_id) return "session";
-  const accepted = judgeInSession(before, memory, hook, at);
-  return typeof accepted === "string" ? accepted : { ...accepted, state: { ...accepted.state, at } };
+  if (before.session?.id === hook.session_id) return counted(judgeInSession(before, memory, hook, at), at);
+  if (!isPromptedAgain(memory, hook)) return "session";
+  const taken = takeSession(before, memory, hook, at);
+  const accepted = judgeInSession(taken.state, memory, hook, at);
+  if (typeof accepted === "string") return accepted;
+  const remember = (): void => {
+    taken.remember();
+    accepted.remember();
+  };
+  return counted({ ...accepted, revisions: [...taken.revisions, ...accepted.revisions], remember }, at);
+}
+
+function counted(judged: Accepted | Fence, at: string): Accepted | Fence {
+  return typeof judged === "string" ? judged : { ...judged, state: { ...judged.state, at } };
+}
+
+/**
+ * Claude: leaving its agents view starts two sessions at the same time, a fork of the conversation
+ * and an empty one. Their hooks come in either order, so the last one to start needn't be the one
+ * that goes on. A prompt tells.
+ */
+function isPromptedAgain(memory: Memory, hook: Hook): boolean {
+  const isPrompt = hook.event === "UserPromptSubmit" && hook.agent_id === "";
+  return isPrompt && hook.runtime === "claude" && memory.setAside.has(hook.session_id);
 }
 
 /** What an interrupt in Claude's terminal ends; null if nothing is in progress. */
@@ -81,6 +102,11 @@ function startSession(before: HookState, memory: Memory, hook: Hook, at: string)
   // An open session may be compacted or cleared. It stays the same session.
   if (before.session?.id === hook.session_id) return "session";
   if (memory.sessions.has(hook.session_id) && hook.source !== "resume") return "session";
+  return takeSession(before, memory, hook, at);
+}
+
+/** The hook's session is the current one from now on. */
+function takeSession(before: HookState, memory: Memory, hook: Hook, at: string): Accepted {
   const { state, revisions } = closeSession(before, at);
   const session = { id: hook.session_id, started_at: at };
   revisions.push(sessionRevision(session, "started", hook.event));
@@ -88,7 +114,12 @@ function startSession(before: HookState, memory: Memory, hook: Hook, at: string)
   return {
     state: { ...state, session, ended: null, at },
     revisions,
-    remember: () => void (previous !== undefined && memory.sessions.add(previous)),
+    remember() {
+      memory.setAside.delete(session.id);
+      if (previous === undefined) return;
+      memory.sessions.add(previous);
+      memory.setAside.add(previous);
+    },
   };
 }
 

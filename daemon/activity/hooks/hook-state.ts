@@ -121,6 +121,10 @@ class Remembered {
       return;
     }
   }
+
+  delete(member: string): void {
+    this.#members.delete(member);
+  }
 }
 
 /**
@@ -133,6 +137,8 @@ export class Memory {
   /** Turns whose own prompt was reported. Another one was queued. */
   readonly prompts = new Remembered(LIMITS.activity.remembered.turns);
   readonly sessions = new Remembered(LIMITS.activity.remembered.sessions);
+  /** Those of the sessions that gave way to another one without an end of their own. */
+  readonly setAside = new Remembered(LIMITS.activity.remembered.sessions);
   /** Subagents (Claude), or their turns (Codex). */
   readonly agents = new Remembered(LIMITS.activity.remembered.subagents);
 }
