@@ -411,6 +411,8 @@ export const LIMITS = {
     frameCheckSeconds: 15,
     /** How long the page in a frame may take to say that it works. */
     frameHandshakeSeconds: 20,
+    /** Pause between two questions to the account about instances whose pages open frames. */
+    frameAskSeconds: 10,
     /** Live frames of one Web process, and the nonces of each that are remembered. */
     frames: 128,
     frameNonces: 8,

@@ -33,10 +33,15 @@ describe("frames of other instances' pages", () => {
   /** Whether the account still has Ada's device. */
   let isMember: boolean;
   let attached: number;
+  /** How often the account was asked about an instance, and what it does then. */
+  let asked: number;
+  let answers: () => Promise<void>;
 
   beforeEach(async () => {
     isMember = true;
     attached = 0;
+    asked = 0;
+    answers = () => Promise.resolve();
     folder = mkdtempSync(join(tmpdir(), "svc-frames-"));
     writeFileSync(join(folder, "index.html"), HTML);
     const end = ({ instance_id, public_key }: typeof ada, device_id: string) => ({
@@ -71,6 +76,10 @@ describe("frames of other instances' pages", () => {
             proof.target_device_id === "dev_bob"
               ? grant
               : null,
+          ask: () => {
+            asked += 1;
+            return answers();
+          },
         }),
       terminals: {
         attach: () => {
@@ -210,6 +219,34 @@ describe("frames of other instances' pages", () => {
     assert.equal((await setting.send("GET", twice)).status, 400);
     assert.equal((await setting.send("POST", PAGE, { body: proofWith() })).status, 415);
     refused(await setting.send("GET", PAGE, { headers: navigating }), "connect_frame_invalid");
+  });
+
+  it("ask the account about a new instance, one question at a time and seldom", async () => {
+    isMember = false;
+    let answer = (): void => {};
+    answers = () => new Promise((resolve) => (answer = resolve));
+    const proof = proofWith();
+    const first = post(proof);
+    await until("the question", () => asked === 1);
+    refused(await post(proofWith()), "connect_frame_invalid");
+    isMember = true;
+    answer();
+    assert.equal((await first).status, 200);
+    refused(await post(proof), "connect_frame_invalid");
+    assert.equal(asked, 1);
+
+    isMember = false;
+    refused(await post(proofWith()), "connect_frame_invalid");
+    assert.equal(asked, 1, "for all of them together");
+    setting.clock.advance(LIMITS.connect.frameAskSeconds * 1000);
+    answers = () => Promise.resolve();
+    refused(await post(proofWith({ expires_at: at(121) })), "connect_frame_invalid");
+    refused(await post(proofWith({ target_instance_id: ada.instance_id })), "connect_frame_invalid");
+    assert.equal(asked, 1, "not for what is wrong anyway");
+    refused(await post(proofWith()), "connect_frame_invalid");
+    refused(await renew(proofWith()), "connect_frame_invalid");
+    refused(await post(proofWith()), "connect_frame_invalid");
+    assert.equal(asked, 2);
   });
 
   it("are renewed by newer proofs for the same page alone, never made so", async () => {

@@ -259,7 +259,8 @@ export async function openSetting(options: SettingOptions = {}): Promise<Setting
       open: () => Promise.reject(new Refusal("account_unavailable")),
       origins: () => [],
     },
-    frames: options.frames?.(clock) ?? new Frames({ clock, instance_id: "", grantOf: () => null }),
+    frames:
+      options.frames?.(clock) ?? new Frames({ clock, instance_id: "", grantOf: () => null, ask: () => null }),
     activity: options.activity ?? {
       follow: () => () => {},
       view: () => [],

@@ -83,7 +83,7 @@ async function servePage(
   if (destination !== undefined && destination !== "iframe") throw new Refusal("connect_frame_invalid");
   const html = await readFile(join(workbench, "index.html"), "utf8");
   const text = await proofIn(exchange);
-  const proof = frames.open(decoded(text), new URL(site!.origin).hostname);
+  const proof = await frames.open(decoded(text), new URL(site!.origin).hostname);
   allowParent(exchange, proof.parent_origin);
   response.setHeader("Content-Type", "text/html; charset=utf-8");
   response.setHeader("Cache-Control", "no-store");

@@ -14,6 +14,7 @@ import { Refusal } from "../../../shared/errors.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import type { ResultOf } from "../../../shared/operations/registry.ts";
 import { ServiceOrigin } from "../../../shared/wire/v1/fields.ts";
+import type { ConnectFrameProof } from "../../../shared/wire/v1/proofs.ts";
 import type { GroupRegistry } from "../../groups/registry.ts";
 import type { InstanceIdentity } from "../../home/identity.ts";
 import { Frames } from "../https/frames.ts";
@@ -111,6 +112,7 @@ export class Account {
       clock,
       instance_id: instanceId,
       grantOf: (proof) => this.authority.between(proof),
+      ask: (proof) => this.#ask(proof),
     });
     this.#links = links;
     this.external = new ExternalAuthority({ membership, links, transport });
@@ -366,6 +368,20 @@ export class Account {
       origin: this.#deps.advertisedOrigin(),
       device_id: this.#registered()?.device_id ?? null,
     });
+  }
+
+  /**
+   * Asks for the directory because a device of this account isn't in it. While the account service
+   * fails, strangers hasten nothing.
+   */
+  #ask(proof: ConnectFrameProof): Promise<void> | null {
+    const { binding } = this.#membership;
+    const { current, snapshot } = this.directory;
+    const isOfAccount =
+      binding?.account_origin === proof.account_origin && binding.device_id === proof.target_device_id;
+    if (!isOfAccount || current === null || snapshot?.error_code !== null) return null;
+    const isListed = current.instances.some((entry) => entry.device_id === proof.source_device_id);
+    return isListed ? null : this.directory.refresh();
   }
 
   async #inTurn<Result>(change: () => Promise<Result>): Promise<Result> {

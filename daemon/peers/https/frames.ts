@@ -21,6 +21,8 @@ interface Dependencies {
   instance_id: string;
   /** What the account grants now between the two devices of a proof; null for nothing. */
   grantOf: (proof: ConnectFrameProof) => Grant | null;
+  /** Asks the account about an instance that it hasn't listed yet; null where that can't help. */
+  ask: (proof: ConnectFrameProof) => Promise<void> | null;
 }
 
 interface Frame {
@@ -38,6 +40,8 @@ export class Frames {
   readonly #deps: Dependencies;
   readonly #frames = new Map<string, Frame>();
   readonly #keys = new VerifyingKeys();
+  /** Monotonic time from which the account may be asked. */
+  #asksFrom = 0;
 
   constructor(deps: Dependencies) {
     this.#deps = deps;
@@ -47,11 +51,13 @@ export class Frames {
    * Takes the proof for a page under this hostname, once. Throws connect_frame_invalid or
    * limit_reached.
    */
-  open(given: unknown, hostname: string): ConnectFrameProof {
-    const proof = this.#check(given);
+  async open(given: unknown, hostname: string): Promise<ConnectFrameProof> {
+    const proof = this.#read(given);
     // Cookies don't know ports: the two instances would share their sessions.
     if (new URL(proof.parent_origin).hostname.replace(/\.$/u, "") === hostname)
       throw denied("has the hostname of its parent");
+    if (this.#grant(proof) === null) await this.#ask(proof);
+    this.#check(given);
     const key = uuidKey(proof.frame_id);
     const before = this.#frames.get(key);
     if (before === undefined && this.#frames.size >= LIMITS.connect.frames) {
@@ -79,15 +85,37 @@ export class Frames {
       : null;
   }
 
+  /**
+   * The instance may have joined the account a moment ago. Anyone can say that it has, so the
+   * account is asked once in a while for all of them, and none waits for another one's question.
+   */
+  async #ask(proof: ConnectFrameProof): Promise<void> {
+    const { clock, ask } = this.#deps;
+    const asking = clock.monotonic() < this.#asksFrom ? null : ask(proof);
+    if (asking === null) return;
+    this.#asksFrom = Number.POSITIVE_INFINITY;
+    try {
+      await asking;
+    } finally {
+      this.#asksFrom = clock.monotonic() + LIMITS.connect.frameAskSeconds * 1000;
+    }
+  }
+
   /** Throws connect_frame_invalid. The peer, which may be anyone, isn't told why. */
-  #check(given: unknown): ConnectFrameProof {
-    this.#forget();
+  #read(given: unknown): ConnectFrameProof {
     const parsed = ConnectFrameProof.safeParse(given);
     if (!parsed.success) throw denied("isn't a frame proof");
     const proof = parsed.data;
     if (proof.target_instance_id !== this.#deps.instance_id) throw denied("is for another instance");
     const untimely = untimelyFrame(proof, this.#deps.clock.now());
     if (untimely !== null) throw denied(untimely);
+    return proof;
+  }
+
+  /** Throws connect_frame_invalid unless the account's word and the signature hold now. */
+  #check(given: unknown): ConnectFrameProof {
+    this.#forget();
+    const proof = this.#read(given);
     const grant = this.#grant(proof);
     if (grant === null) throw denied("comes from no instance of this account");
     if (!this.#isSigned(grant, proof)) throw denied("has a wrong signature");

@@ -16,7 +16,7 @@ import { signStatement, verifyStatement } from "../../../daemon/peers/wire/state
 import { VerifyingKey } from "../../../platform/keys.ts";
 import { RealFiles } from "../../../platform/real-files.ts";
 import type { ConnectPeerOperation } from "../../../shared/wire/v1/peer.ts";
-import { requestStatement, responseStatement } from "../../../shared/wire/v1/signing.ts";
+import { frameStatement, requestStatement, responseStatement } from "../../../shared/wire/v1/signing.ts";
 import { FailingProxy } from "../../account/failing-proxy.ts";
 import { type TestBrowser, TestInstance, TestService } from "../../account/service.ts";
 import { run } from "../../cli/svc.ts";
@@ -44,8 +44,12 @@ describe("two daemons linked to one account", function () {
         authorization,
         name: (JSON.parse(body) as { display_name: string }).display_name,
       }));
-  /** The Groups that an instance lists to a caller of its Web. */
-  const groupsOf = async (side: Side, headers: (port: string) => Record<string, string>) => {
+  /** What an instance's Web answers. */
+  const statusOf = async (
+    side: Side,
+    path: string,
+    headers: (port: string) => Record<string, string> = () => ({}),
+  ) => {
     const { remote_access: access } = await side.client.result("remote_access_show", {});
     const { hostname: servername, host, port } = new URL(access.origin ?? "");
     const sent = request({
@@ -53,13 +57,24 @@ describe("two daemons linked to one account", function () {
       port,
       servername,
       ca: authority.pem,
-      path: "/api/v1/groups",
+      path,
       headers: { host, ...headers(port) },
       agent: false,
     });
     sent.end();
     const [{ statusCode }] = (await once(sent, "response")) as [IncomingMessage];
     return statusCode;
+  };
+  /** The Groups that it lists to a caller. */
+  const groupsOf = (side: Side, headers: (port: string) => Record<string, string>) =>
+    statusOf(side, "/api/v1/groups", headers);
+  const identityOf = ({ daemon }: Side) => {
+    const identity = InstanceIdentity.read(
+      new RealFiles(),
+      join(daemon.home, "group_bridge_identity_key.yaml"),
+    );
+    assert.ok(identity);
+    return identity;
   };
   const names = async () =>
     (await service.store.db.selectFrom("devices").select("display_name").execute()).map(
@@ -296,11 +311,7 @@ describe("two daemons linked to one account", function () {
 
   it("answer a request that another Web backend hands over only if it is authentic and for its Group", async () => {
     verifies("PEER-027", "PEER-028", "PEER-029", "PEER-030");
-    const asker = InstanceIdentity.read(
-      new RealFiles(),
-      join(two.daemon.home, "group_bridge_identity_key.yaml"),
-    );
-    assert.ok(asker);
+    const asker = identityOf(two);
     const { connect } = await two.client.result("connect_status", {});
     const entry = (id: string) => connect!.directory!.instances.find((one) => one.instance_id === id)!;
     const operation: ConnectPeerOperation = {
@@ -433,10 +444,26 @@ describe("two daemons linked to one account", function () {
     proxy.failing.clear();
     await ann.approve(code);
     // What was linked may be confirmed again before the new grant is there.
-    await until("the directory of the new device", async () => {
+    const { instances } = await until("the directory of the new device", async () => {
       const { connect } = await two.client.result("connect_status", {});
-      return connect?.device_id !== earlier && connect?.directory;
+      return connect?.device_id === earlier ? null : connect?.directory;
     });
+    // The other one hasn't heard of the device, and asks because its page shows a frame.
+    const device = (id: string) => instances.find((entry) => entry.instance_id === id)!.device_id;
+    const proof = signStatement(frameStatement, identityOf(two), {
+      account_origin: ann.origin,
+      source_instance_id: two.instance_id,
+      source_device_id: device(two.instance_id),
+      target_instance_id: one.instance_id,
+      target_device_id: device(one.instance_id),
+      parent_origin: "https://two.svc.test",
+      frame_id: randomUUID(),
+      nonce: randomUUID(),
+      issued_at: new Date().toISOString(),
+      expires_at: new Date(Date.now() + 60_000).toISOString(),
+    });
+    const encoded = Buffer.from(JSON.stringify(proof)).toString("base64url");
+    assert.equal(await statusOf(one, `/ui/connect/?proof=${encoded}`), 200);
     assert.equal((await two.client.result("account_show", {})).state, "linked");
     const { retired_at: retiredAt } = await service.store.db
       .selectFrom("devices")
