@@ -66,6 +66,8 @@ export class AccountDirectory {
   #document: JsonDocument<Snapshot> | null;
   #creating: Promise<JsonDocument<Snapshot>> | null = null;
   #problem: string | null;
+  /** After a definite refusal of this binding, even while that can't be written. */
+  #refused: Binding | null = null;
   readonly #lease: Lease;
   readonly #cycle: RefreshCycle;
   readonly #stops: (() => void)[] = [];
@@ -124,7 +126,8 @@ export class AccountDirectory {
   get current(): Readonly<Directory> | null {
     const { clock, membership, identity } = this.#deps;
     const directory = this.snapshot?.directory ?? null;
-    if (directory === null || !this.#lease.covers(directory)) return null;
+    if (directory === null || membership.binding === this.#refused || !this.#lease.covers(directory))
+      return null;
     return problemOf(directory, membership.binding!, identity, clock.now()) === null ? directory : null;
   }
 
@@ -163,9 +166,16 @@ export class AccountDirectory {
     if (!isCurrent()) return;
     const checked = answer.ok ? checkedAnswer(answer.value, binding, identity, clock.now()) : answer;
     if (!checked.ok) log.warn("account_directory", { code: checked.failure.code });
+    if (!checked.ok && checked.failure.kind !== "passing") {
+      this.#refused = binding;
+      this.#changed.tell();
+    }
     await this.#write(binding, checked, isCurrent);
     if (!isCurrent()) return;
-    if (checked.ok) this.#lease.begin(checked.value, asked);
+    if (checked.ok) {
+      this.#lease.begin(checked.value, asked);
+      this.#refused = null;
+    }
     question.answered(checked.ok, checked.ok ? 0 : checked.failure.retrySeconds);
     this.#lease.await();
     await this.#tellMembership(binding, checked);

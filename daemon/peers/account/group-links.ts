@@ -7,7 +7,7 @@ import type * as z from "zod";
 import { type Clock, timestamp } from "../../../platform/clock.ts";
 import { JsonDocument } from "../../../platform/documents.ts";
 import type { Files } from "../../../platform/files.ts";
-import type { Log } from "../../../platform/log.ts";
+import { errorFields, type Log } from "../../../platform/log.ts";
 import { HomeProblem } from "../../../platform/problem.ts";
 import type { Random } from "../../../platform/random.ts";
 import { Signal } from "../../../platform/signal.ts";
@@ -187,7 +187,8 @@ export class AccountGroupLinks {
       this.#refused = null;
     } else {
       log.warn("account_groups", { code: answer.failure.code });
-      if (answer.failure.kind !== "passing") this.#refused = question.binding;
+      if (answer.failure.kind !== "passing") await this.#refuse(question);
+      if (!isCurrent()) return;
     }
     question.answered(answer.ok, answer.ok ? 0 : answer.failure.retrySeconds);
     this.#lease.await();
@@ -225,6 +226,18 @@ export class AccountGroupLinks {
       if (group === undefined) return registry.knows(own.group_id) ? [] : [link.id];
       return group.record.generation === own.group_generation ? [] : [link.id];
     });
+  }
+
+  /** What was confirmed before counts no more, in this run and in later ones. */
+  async #refuse({ binding, isCurrent }: Question): Promise<void> {
+    this.#refused = binding;
+    const last = this.#document?.value;
+    if (last === undefined || !isOf(last, binding) || last.expires_at === last.issued_at) return;
+    try {
+      await this.#write({ ...last, links: [], expires_at: last.issued_at }, isCurrent);
+    } catch (error) {
+      this.#deps.log.warn("account_groups", errorFields(error));
+    }
   }
 
   async #write(links: GroupLinks, isCurrent: () => boolean): Promise<void> {

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { PRODUCT_VERSION } from "../../../shared/version.ts";
 import { verifies } from "../../requirements.ts";
 import { enumerateCrashes } from "../../simulation/crash.ts";
+import { SimulatedFiles } from "../../simulation/files.ts";
 import { until } from "../../support/until.ts";
 import { newIdentity } from "../receiver-setting.ts";
 import { type Answer, DirectorySetting } from "./directory-setting.ts";
@@ -90,6 +91,24 @@ describe("the account's directory", () => {
       assert.notEqual(setting.directory.snapshot.error_message, null);
       assert.equal(setting.membership.value.account_label, label, code);
     }
+  });
+
+  it("isn't used after a definite refusal that can't be written", async () => {
+    verifies("SNAP-019");
+    const files = new SimulatedFiles();
+    setting = await DirectorySetting.open({ files });
+    await setting.started();
+    await until("the directory", () => setting.directory.current);
+    setting.answer = () => ({ status: 403, body: {} });
+    files.fault = ({ name }) => (name === "create" || name === "write" ? "ENOSPC" : null);
+    await setting.directory.refresh();
+    assert.equal(setting.directory.current, null);
+    files.fault = null;
+    await setting.directory.refresh();
+    assert.equal(setting.directory.snapshot?.error_code, "device_disabled");
+    setting.answer = null;
+    await setting.directory.refresh();
+    assert.ok(setting.directory.current !== null);
   });
 
   it("takes no answer for an earlier binding, nor one after the end", async () => {

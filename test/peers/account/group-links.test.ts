@@ -51,11 +51,8 @@ describe("connections to other accounts", () => {
   const state = (devices = { local: "dev_1", remote: "dev_9" }) =>
     authority.forConnection(CONNECTION, query(), devices).state;
 
-  beforeEach(async () => {
-    setting = await DirectorySetting.open();
-    remote = await newIdentity();
-    generation = "1";
-    answer = () => ({ status: 200, body: body([link()]) });
+  /** A run over what the disk holds. */
+  const opened = async () => {
     const http: HttpClient = {
       async request(asked) {
         const given = answer(asked);
@@ -68,7 +65,7 @@ describe("connections to other accounts", () => {
     };
     const { clock, files, identity, membership, directory } = setting;
     const silent = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
-    links = await AccountGroupLinks.open({
+    const connections = await AccountGroupLinks.open({
       files,
       clock,
       // No jitter.
@@ -87,11 +84,19 @@ describe("connections to other accounts", () => {
         knows: () => generation !== null,
       },
     });
-    authority = new ExternalAuthority({
-      membership,
-      links,
-      transport: new WebTransport({ clock, random: new RealRandom(), http }),
-    });
+    const transport = new WebTransport({ clock, random: new RealRandom(), http });
+    return {
+      links: connections,
+      authority: new ExternalAuthority({ membership, links: connections, transport }),
+    };
+  };
+
+  beforeEach(async () => {
+    setting = await DirectorySetting.open();
+    remote = await newIdentity();
+    generation = "1";
+    answer = () => ({ status: 200, body: body([link()]) });
+    ({ links, authority } = await opened());
   });
   afterEach(async () => {
     await links.close();
@@ -151,6 +156,30 @@ describe("connections to other accounts", () => {
     await links.refresh();
     assert.equal(state(), "gone");
     assert.equal(authority.forPair(query()), null);
+  });
+
+  it("aren't used any more after a definite refusal, nor after a restart", async () => {
+    verifies("SNAP-019");
+    links.start();
+    await until("the first answer", () => links.current);
+    answer = () => ({
+      status: 403,
+      body: { error: { code: "device_disabled", message: "It was retired." } },
+    });
+    await links.refresh();
+    assert.equal(state(), "unavailable");
+    await links.close();
+    answer = () => "down";
+    ({ links, authority } = await opened());
+    links.start();
+    await links.refresh();
+    assert.equal(links.current, null);
+    assert.equal(state(), "unavailable");
+    assert.deepEqual(authority.discover(null), []);
+    // The service takes the device back.
+    answer = () => ({ status: 200, body: body([link()]) });
+    await links.refresh();
+    assert.equal(state(), "granted");
   });
 
   it("are asked for every minute, and after failures later and later, beside the directory", async () => {
