@@ -25,7 +25,7 @@ export class ConnectionEnds {
 
   /**
    * Both ends of a connection, as a side has them that knows both: over Direct the one that joined,
-   * which has known both from the beginning. None if nobody knows it now and nobody was asked before.
+   * which has known both from the beginning. None while no daemon has been seen to know it.
    */
   of(id: string): readonly GroupEnd[] {
     let ends = this.#known.get(id);
