@@ -15,7 +15,10 @@ describe("the extension's manifest", () => {
     activationEvents: string[];
     enabledApiProposals?: unknown;
     icon: string;
-    contributes: { viewsContainers: { activitybar: { icon: string }[] } };
+    contributes: {
+      viewsContainers: { activitybar: { icon: string }[] };
+      walkthroughs: { steps: { description: string; completionEvents: string[] }[] }[];
+    };
   };
 
   it("is what the tables say (node --import=tsx build/extension-manifest.ts)", () => {
@@ -48,5 +51,17 @@ describe("the extension's manifest", () => {
       ...manifest.contributes.viewsContainers.activitybar.map(({ icon }) => icon),
     ];
     for (const picture of pictures) assert.ok(existsSync(join(EXTENSION, picture)), picture);
+  });
+
+  it("has in each step of the walkthrough the command that completes it, as a person can call it", () => {
+    const texts = JSON.parse(files["package.nls.json"]!) as Record<string, string>;
+    const steps = manifest.contributes.walkthroughs.flatMap(({ steps: some }) => some);
+    assert.equal(steps.length, 5);
+    for (const { description, completionEvents } of steps) {
+      const [, id] = /\(command:svc\.(\w+)\)$/.exec(texts[description.slice(1, -1)]!) ?? [];
+      assert.ok(id !== undefined && id in COMMANDS, description);
+      assert.notEqual(COMMANDS[id as CommandName].palette, false, id);
+      assert.deepEqual(completionEvents, [`onCommand:svc.${id}`]);
+    }
   });
 });

@@ -13,6 +13,7 @@ import { compareVersions } from "../../extension/daemon/versions.ts";
 import { waitingItems } from "../../extension/daemon/waiting.ts";
 import { problemText, quotation, terminalQuotation } from "../../extension/editor/quotation.ts";
 import { plain } from "../../extension/plain.ts";
+import { statusOf } from "../../extension/views/status-words.ts";
 import { PRODUCT_VERSION } from "../../shared/version.ts";
 import { DIST, plainEnvironment } from "../support/daemon-process.ts";
 import { until } from "../support/until.ts";
@@ -161,6 +162,28 @@ describe("a window's view of the daemon", function () {
     );
     assert.equal(problemText({ ...quoted, lastLine: 3 }, "bad"), "src/a.ts:3: bad\n\n");
     assert.throws(() => quotation({ ...quoted, text: "x".repeat(70_000) }), /too long/);
+  });
+
+  it("says in the status bar what the daemon and the Actors do, and what a click is for", () => {
+    const said = (state: "absent" | "connecting" | "online", loaded = true, working = 0, attention = 0) => {
+      const words = statusOf({ state }, { loaded, attention, count: () => working });
+      return [words.text, words.command, words.isUrgent];
+    };
+    assert.deepEqual(said("absent"), ["$(circle-slash) svc", "svc.startDaemon", false]);
+    assert.deepEqual(said("connecting"), ["$(loading) svc", undefined, false]);
+    assert.deepEqual(said("online", false), ["$(loading) svc", undefined, false]);
+    assert.deepEqual(said("online"), ["$(comment-discussion) svc", "svc.showNeedsYou", false]);
+    assert.deepEqual(said("online", true, 2), [
+      "$(comment-discussion) svc: 2 working",
+      "svc.showNeedsYou",
+      false,
+    ]);
+    assert.deepEqual(said("online", true, 2, 1), [
+      "$(bell-dot) svc: 2 working, 1 waits",
+      "svc.showNeedsYou",
+      true,
+    ]);
+    assert.deepEqual(said("online", true, 0, 3), ["$(bell-dot) svc: 3 wait", "svc.showNeedsYou", true]);
   });
 
   it("makes neither icons nor command links of others' names", () => {
