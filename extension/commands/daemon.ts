@@ -2,14 +2,13 @@
 import { existsSync } from "node:fs";
 import * as vscode from "vscode";
 import { homePaths } from "../../client/paths.ts";
-import { actorName, hasTerminal } from "../../shared/actor-words.ts";
 import { PRODUCT_VERSION } from "../../shared/version.ts";
 import { bundledProgram } from "../daemon/bundled.ts";
 import { findProgram, type Program } from "../daemon/program.ts";
+import { runningActors } from "../daemon/running-actors.ts";
 import { startDaemon, stopDaemon } from "../daemon/starting.ts";
 import { compareVersions } from "../daemon/versions.ts";
 import type { Parts } from "../parts.ts";
-import { plain } from "../plain.ts";
 import { type Handlers, needDaemon, needTrust, Over } from "./handling.ts";
 
 /** The program that starts the daemon. Throws what to do when there is none. */
@@ -27,22 +26,9 @@ function withProgress<Result>(title: string, work: () => Promise<Result>): Thena
   return vscode.window.withProgress({ location: vscode.ProgressLocation.Notification, title }, work);
 }
 
-/** Names of the Actors whose processes end with the daemon, as it says now. */
-async function runningActors({ link: { client } }: Parts): Promise<string[]> {
-  const { groups } = await client.result("group_list", {});
-  const names: string[] = [];
-  for (const { group_id: groupId, title } of groups) {
-    const { actors } = await client.result("actor_list", { group_id: groupId });
-    for (const actor of actors)
-      if (hasTerminal(actor) && !["stopped", "failed"].includes(actor.presence.state))
-        names.push(plain(`${actorName(actor)} in ${title}`));
-  }
-  return names;
-}
-
 /** Asks before running agents end. Throws Over. */
 async function confirmEnd(parts: Parts, action: string): Promise<void> {
-  const running = await runningActors(parts);
+  const running = await runningActors(parts.link.client);
   if (running.length === 0) return;
   const detail = `These agents run in the daemon's terminals and will end: ${running.join(", ")}. Their conversations continue when you start them again.`;
   if ((await vscode.window.showWarningMessage(`${action}?`, { modal: true, detail }, action)) !== action)

@@ -8,8 +8,9 @@ import { Claims } from "../../extension/daemon/claims.ts";
 import { Instance } from "../../extension/daemon/instance.ts";
 import { DaemonLink } from "../../extension/daemon/link.ts";
 import { findProgram, launcherText } from "../../extension/daemon/program.ts";
+import { runningActors } from "../../extension/daemon/running-actors.ts";
 import { startDaemon, stopDaemon } from "../../extension/daemon/starting.ts";
-import { compareVersions } from "../../extension/daemon/versions.ts";
+import { compareVersions, versionNotice } from "../../extension/daemon/versions.ts";
 import { waitingItems } from "../../extension/daemon/waiting.ts";
 import { problemText, quotation, terminalQuotation } from "../../extension/editor/quotation.ts";
 import { plain } from "../../extension/plain.ts";
@@ -69,6 +70,26 @@ describe("a window's view of the daemon", function () {
     await until("the Actor is back", () => instance.actor(groupId, "coder"));
     await client.result("group_delete", { group_id: groupId, confirm: groupId });
     await until("the Group is gone", () => instance.groups.length === 0);
+  });
+
+  it("names the agents that end with an older daemon, as they call themselves and in plain text", async () => {
+    const { client } = link;
+    const { group_id: groupId } = await client.result("attach", { path: folder });
+    await client.result("group_update", { group_id: groupId, title: "shop" });
+    const program = { group_id: groupId, runtime: "custom", runner: "pty" } as const;
+    const title = "Bob [x](command:y)";
+    await client.result("actor_add", { ...program, command: ["/bin/cat"], actor_id: "bob", title });
+    await client.result("actor_add", { ...program, command: ["/bin/cat"], actor_id: "idler" });
+    await client.result("actor_start", { group_id: groupId, actor_id: "bob" });
+    const running = await runningActors(client);
+    assert.deepEqual(running, ["Bob [x] (command:y) in shop"]);
+    assert.equal(
+      versionNotice("0.4.9", running),
+      `The running daemon of svc has version 0.4.9, this extension ${PRODUCT_VERSION}. Restarting it ends Bob [x] (command:y) in shop.`,
+    );
+    assert.match(versionNotice("0.4.9", []), new RegExp(`this extension ${PRODUCT_VERSION}\\.$`));
+    assert.match(versionNotice("99.0.0", running), /Update the extension\.$/);
+    await client.result("group_delete", { group_id: groupId, confirm: groupId });
   });
 
   it("refuses a program that isn't there, and one of another product", async () => {
