@@ -104,6 +104,26 @@ describe("agents that a person connects, in the editor", function () {
     await window.clearNotifications();
   });
 
+  it("takes an agent's entry out again, and leaves the rest of the file", async () => {
+    const path = join(folder, ".mcp.json");
+    const entry = '"svc": { "command": "svc", "args": ["mcp", "--as", "claude"] },';
+    writeFileSync(path, SERVERS.replace('"docs":', `${entry}\n    "docs":`));
+    await window.command("svc: Disconnect an Agent");
+    await window.choose("Claude Code");
+    await window.page.locator(".monaco-diff-editor").waitFor();
+    assert.ok(readFileSync(path, "utf8").includes(entry), "nothing is written before the person wants it");
+    await window.page.locator('.editor-actions a[aria-label^="Write the Change"]').click();
+    await window.notification(/Claude Code no longer finds svc/).waitFor();
+    const left = readFileSync(path, "utf8");
+    assert.ok(left.includes('"docs": { "command": "docs" } // keep'), left);
+    assert.ok(!left.includes('"svc"'), left);
+  });
+
+  it("opens a Group from a link", async () => {
+    await window.openUrl(`vscode://svc.svc/group/${groupId}`);
+    await window.documentWith('svc-workbench .group-title:has-text("shop")');
+  });
+
   it("opens the form for an invitation from a link, and nothing else", async () => {
     await window.openUrl("vscode://svc.svc/join#svc-direct:not-one");
     const form = await window.documentWith("textarea.invitation-field");

@@ -72,7 +72,10 @@ describe("the extension in the editor", function () {
       settings: { "files.autoSave": "off", "diffEditor.useInlineViewWhenSpaceIsLimited": false },
     });
     owner = new DaemonClient(editor.home, null);
-    folder = editor.workspace("shop", { "src/cart.ts": "export const total = 1;\n" });
+    folder = editor.workspace("shop", {
+      "src/cart.ts": "export const total = 1;\n",
+      "broken.json": '{\n  "a":\n}\n',
+    });
     window = await editor.window(folder);
   });
   after(async () => {
@@ -172,6 +175,30 @@ describe("the extension in the editor", function () {
     const { events } = await owner.result("ledger_tail", { group_id: await groupId() });
     assert.equal(events.at(-1)?.id, before.at(-1)?.id);
     await picture("draft");
+  });
+
+  it("puts a file, and a problem in one, into a draft to it", async () => {
+    await window.openFile("broken.json");
+    await window.command("svc: Send This File to an Actor");
+    await window.choose("coder");
+    await draftWith("broken.json:1\n\n");
+    await window.openFile("broken.json");
+    await window.page.locator(".squiggly-error").first().waitFor({ state: "attached" });
+    // Goes to the problem, where the editor offers what can be done about it.
+    await window.command("Go to Next Problem in Files (Error, Warning, Info)");
+    const offered = window.page.locator(".action-widget .monaco-list-row", { hasText: "to an Actor" });
+    await until("it is offered", async () => {
+      await window.command("Quick Fix...");
+      return offered.waitFor({ timeout: 5000 }).then(
+        () => true,
+        () => false,
+      );
+    });
+    await offered.click();
+    await window.choose("coder");
+    await draftWith("broken.json:3: Value expected");
+    await picture("problem");
+    await window.command("View: Close All Editors");
   });
 
   it("has the command svc in its terminals, and sends what is selected in one", async () => {

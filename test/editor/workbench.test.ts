@@ -1,6 +1,6 @@
 /** The Workbench in a tab of a real editor, over the extension host only. */
 import assert from "node:assert/strict";
-import { mkdirSync, readFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser, FrameLocator, Page } from "playwright-core";
 import type { DaemonClient } from "../../client/client.ts";
@@ -251,6 +251,33 @@ describe("the Workbench in an editor tab", function () {
     });
   });
 
+  it("takes a file of the folder that is dropped on it, and none from elsewhere", async () => {
+    const drop = (path: string) =>
+      tab()
+        .locator("svc-composer")
+        .evaluate(
+          (target, uri) => {
+            const dataTransfer = new DataTransfer();
+            // As the editor's own tree says what is dragged.
+            dataTransfer.setData("application/vnd.code.uri-list", uri);
+            const how = { bubbles: true, composed: true, cancelable: true, dataTransfer };
+            target.dispatchEvent(new DragEvent("dragover", how));
+            target.dispatchEvent(new DragEvent("drop", how));
+          },
+          new URL(`file://${path}`).href,
+        );
+    const outside = join(editor.folder, "outside.txt");
+    writeFileSync(outside, "not in the folder");
+    await drop(outside);
+    await tab().getByText("outside.txt isn’t in an open folder").first().waitFor();
+    await drop(join(editor.folder, "work", "shop", "src/cart.ts"));
+    await tab().locator('svc-composer .uploads [aria-label="Remove cart.ts"]').waitFor();
+    assert.equal(await tab().locator("svc-composer .uploads .upload").count(), 1);
+    await picture("dropped");
+    await tab().locator('svc-composer .uploads [aria-label="Remove cart.ts"]').click();
+    await tab().locator("svc-composer .uploads .upload").waitFor({ state: "detached" });
+  });
+
   it("says after a reload which upload the reload interrupted", async () => {
     // A daemon that doesn't answer keeps the file on its way.
     process.kill(daemon.pid, "SIGSTOP");
@@ -322,7 +349,7 @@ describe("the Workbench in an editor tab", function () {
     }
   });
 
-  it("stands beside another Group's, and both are told", async () => {
+  it("stands beside another Group's, both are told, and both are there after a reload", async () => {
     const other = await group("docs");
     await window.openSideBar();
     await window.row("Groups", "docs").hover();
@@ -335,6 +362,13 @@ describe("the Workbench in an editor tab", function () {
     await one.locator("svc-message", { hasText: "To the shop." }).waitFor();
     await two.locator("svc-message", { hasText: "To the docs." }).waitFor();
     await picture("two-tabs");
+    await page.reload();
+    const [shop, docs] = [await workbenchOf("shop"), await workbenchOf("docs")];
+    await say("To the shop again.");
+    await other.lead.result("send", { group_id: other.groupId, text: "To the docs again.", to: ["user"] });
+    await shop.locator("svc-message", { hasText: "To the shop again." }).waitFor();
+    await docs.locator("svc-message", { hasText: "To the docs again." }).waitFor();
+    await picture("two-tabs-restored");
   });
 
   it("says when the daemon is gone, and goes on when it is back", async () => {
