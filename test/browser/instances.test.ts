@@ -4,7 +4,7 @@
  * in the frame has to misbehave, the browser gets one in its place.
  */
 import assert from "node:assert/strict";
-import type { Browser, BrowserContext, Frame, Page } from "playwright-core";
+import type { Browser, BrowserContext, Frame, Locator, Page } from "playwright-core";
 import { API_PREFIX } from "../../shared/names.ts";
 import type { ResultOf } from "../../shared/operations/registry.ts";
 import { FailingProxy } from "../account/failing-proxy.ts";
@@ -62,9 +62,10 @@ describe("Workbench: the account's other instances", function () {
     const whole = { channel: "svc.connect.frame.v1", frame_id: frameId, ...message };
     await (await frame()).evaluate((sent) => parent.postMessage(sent, "*"), whole);
   };
-  const ready = async () => {
+  const ready = async (deviceId?: string) => {
     const { connect } = await lab.client.result("connect_status", {});
-    await post({ type: "ready", instance_id: lab.instance_id, device_id: connect!.device_id });
+    const device_id = deviceId ?? connect!.device_id;
+    await post({ type: "ready", instance_id: lab.instance_id, device_id });
   };
   const groups = (...titles: string[]) =>
     post({
@@ -86,14 +87,22 @@ describe("Workbench: the account's other instances", function () {
   };
   const alone = () => until("the frame's end", async () => page.frames().length === 1);
   const current = () => list().locator("[aria-current]").allInnerTexts();
-  /** Shows the lab with the puppet in the frame, signed in, with two Groups. */
-  const show = async () => {
-    await context.route(`${labOrigin}/ui/connect/`, (route) =>
+  /** From here on, the puppet is what frames show. */
+  const lie = () =>
+    context.route(`${labOrigin}/ui/connect/`, (route) =>
       route.fulfill({ contentType: "text/html", body: PUPPET }),
     );
+  /** Clicks on it, and waits until a proof for a new frame is asked for. */
+  const open = async (button: Locator) => {
     const before = asked.length;
-    await row().click();
+    await button.click();
     await until("the proof", async () => asked.length > before);
+  };
+  const again = () => remote().getByRole("button", { name: "Try again" });
+  /** Shows the lab with the puppet in the frame, signed in, with two Groups. */
+  const show = async () => {
+    await lie();
+    await open(row());
     await ready();
     await groups("Rig", "Samples");
     await groupRows().first().waitFor();
@@ -351,6 +360,107 @@ describe("Workbench: the account's other instances", function () {
     await alone();
     await page.locator(".group-title", { hasText: "Office work" }).waitFor();
     assert.equal(await dialog.count(), 0);
+  });
+
+  it("asks before a sign-out that ends a frame with unsaved input", async () => {
+    await show();
+    await post({ type: "workspace_dirty", dirty: true });
+    await groups("Rig");
+    await settled(["Rig"]);
+    // The other tests need the session.
+    await page.route(`${officeOrigin}${API_PREFIX}/web-access/logout`, (route) => route.abort());
+    const dialog = page.getByRole("dialog", { name: "Leave Lab?" });
+    const signOut = async () => {
+      await page.getByRole("button", { name: "Settings" }).click();
+      await page.getByRole("menuitem", { name: "Sign out" }).click();
+      await dialog.waitFor();
+    };
+    await signOut();
+    await dialog.getByRole("button", { name: "Stay" }).click();
+    await dialog.waitFor({ state: "detached" });
+    await signOut();
+    await dialog.getByRole("button", { name: "Leave" }).click();
+    await page.locator("svc-sign-in").waitFor();
+    await alone();
+  });
+
+  it("goes where it was opened if that is confirmed soon, and not while the person works", async () => {
+    await lie();
+    await page.clock.install();
+    const openAt = async () => {
+      told = ({ connect }) => ({ connect: { ...connect, directory: null } });
+      await page.goto(`${officeOrigin}/?instance=${lab.instance_id}`);
+      await list().waitFor({ state: "attached" });
+      await page.locator(".group-title", { hasText: "Office work" }).waitFor();
+    };
+    const listed = async () => {
+      told = null;
+      await check();
+      await row().waitFor();
+    };
+    await openAt();
+    await pass(30);
+    await listed();
+    assert.equal(await remote().count(), 0, "it is late");
+    await openAt();
+    await page.keyboard.press("Shift");
+    await listed();
+    assert.equal(await remote().count(), 0, "the person does something");
+    await openAt();
+    await listed();
+    await remote().waitFor();
+  });
+
+  it("ends a frame that has expired or shows another instance, and opens it again", async () => {
+    await show();
+    await post({ type: "expired" });
+    await failed("frame_expired");
+    await row().locator(".instance-state", { hasText: "expired" }).waitFor();
+    await alone();
+    await open(again());
+    await ready("dev_other");
+    await failed("frame_stranger");
+    await row().locator(".instance-state", { hasText: "stranger" }).waitFor();
+    await alone();
+    await open(again());
+    await ready();
+    await groups("Rig");
+    await settled(["Rig"]);
+  });
+
+  it("loads itself again once for an instance that it may not frame yet", async () => {
+    const isOpen = `${officeOrigin}${API_PREFIX}/connect/open`;
+    const moved = "https://moved.localhost:1";
+    told = ({ connect }) => {
+      const instances = connect!.directory!.instances.map((entry) =>
+        entry.instance_id === lab.instance_id ? { ...entry, public_origin: moved } : entry,
+      );
+      return { connect: { ...connect, directory: { ...connect!.directory, instances } } };
+    };
+    await page.route(isOpen, (route) =>
+      route.fulfill({ json: { ok: true, result: { origin: moved, proof: {} } } }),
+    );
+    await check();
+    await until("the list has its address", async () => (await row().getAttribute("title")) === moved);
+    let loaded = 0;
+    page.on("load", () => (loaded += 1));
+    await row().click();
+    await until("it has loaded itself again", async () => loaded === 1);
+    await failed("frame_unlisted");
+    await remote().getByRole("button", { name: "Open in its own tab" }).waitFor();
+    assert.equal(loaded, 1);
+  });
+
+  it("says that this browser doesn't show a page that stays silent", async () => {
+    await page.clock.install();
+    await page.reload();
+    await row().waitFor();
+    await lie();
+    await open(row());
+    await frame();
+    await pass(20);
+    await failed("frame_silent");
+    await remote().getByRole("button", { name: "Open in its own tab" }).waitFor();
   });
 
   it("keeps the Groups of one that isn't shown, marked as saved", async () => {

@@ -41,6 +41,8 @@ export interface InstanceParts {
   open: FrameParts["open"];
   /** With which the page was opened. */
   query: string;
+  /** Whether the page may still go where it was opened. Nothing moves while the person works. */
+  mayBegin(): boolean;
   /** The person wants to see the list. */
   sidebar(): void;
   /** Loads the page again. */
@@ -84,7 +86,7 @@ export class Instances extends Store {
     addEventListener("focus", this.#returned);
     void this.check().then(() => {
       const open = this.#parts.host.page.get("instance-open") as RemotePlace | null;
-      if (this.live === null && this.#place === null && open !== null)
+      if (this.live === null && this.#place === null && open !== null && this.#parts.mayBegin())
         this.show(open.instanceId, open.groupId);
     });
   }
@@ -145,8 +147,8 @@ export class Instances extends Store {
   /** Back to this machine's own Groups. */
   leave(): void {
     this.#place = null;
-    if (this.live === null) return;
     this.#parts.host.page.set("instance-open", null);
+    if (this.live === null) return;
     this.#end();
     this.changed();
   }
@@ -194,7 +196,7 @@ export class Instances extends Store {
     this.#clearReplaced();
     const place = this.#place;
     this.#place = null;
-    if (place !== null) this.show(place.instanceId, place.groupId);
+    if (place !== null && this.#parts.mayBegin()) this.show(place.instanceId, place.groupId);
   }
 
   /** Another device or another origin isn't what was seen. */

@@ -7,6 +7,9 @@ import type { Instances } from "../../instances/instances.ts";
 import type { FrameParts, LiveFrame } from "../../instances/live-frame.ts";
 import type { Layout } from "./layout.ts";
 
+/** The page goes where it was opened, at another instance, only if it can be so soon. */
+const BEGIN_MS = 30_000;
+
 interface Parts {
   host: Host;
   account: AccountLink;
@@ -21,14 +24,18 @@ export class Elsewhere extends Store {
   /** Null until the account has any. */
   instances: Instances | null = null;
   readonly #parts: Parts;
-  /** The person went to a Group here: where the page was opened counts no more. */
-  #left = false;
+  readonly #begun = performance.now();
+  /** The person has done something here: the page goes nowhere by itself any more. */
+  readonly #touched = new AbortController();
   #ended = false;
 
   constructor(parts: Parts) {
     super();
     this.#parts = parts;
     parts.account.subscribe(() => void this.#add());
+    const options = { capture: true, signal: this.#touched.signal };
+    for (const done of ["pointerdown", "keydown", "input"])
+      document.addEventListener(done, () => this.#touched.abort(), options);
   }
 
   /** The one that is shown; null while this machine's own Groups are. */
@@ -41,6 +48,7 @@ export class Elsewhere extends Store {
     const { live } = this;
     const isShown = live !== null && live.phase !== "failed" && live.target.instance_id === instanceId;
     const show = (): void => {
+      this.#touched.abort();
       this.instances?.show(instanceId, groupId, connections);
       const { layout } = this.#parts;
       if (layout.breadth === "narrow") layout.show("feed");
@@ -52,7 +60,7 @@ export class Elsewhere extends Store {
   /** Back to this machine's own Groups, where `then` goes on. */
   leave(then: () => void = () => {}): void {
     this.#askFirst(() => {
-      this.#left = true;
+      this.#touched.abort();
       this.instances?.leave();
       then();
     });
@@ -60,6 +68,7 @@ export class Elsewhere extends Store {
 
   end(): void {
     this.#ended = true;
+    this.#touched.abort();
     this.instances?.stop();
     this.instances = null;
   }
@@ -89,7 +98,8 @@ export class Elsewhere extends Store {
     this.instances = new Instances({
       host,
       open,
-      query: this.#left ? "" : host.addresses.first,
+      query: host.addresses.first,
+      mayBegin: () => !this.#touched.signal.aborted && performance.now() < this.#begun + BEGIN_MS,
       sidebar: () => layout.show("groups"),
       reload: () => location.reload(),
     });

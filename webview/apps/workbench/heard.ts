@@ -40,6 +40,7 @@ interface Heard {
   /** `connections`: with the dialog of the Group's connections. */
   "show-instance": { instanceId: string; groupId: string | null; connections: boolean };
   "leave-instance": undefined;
+  "sign-out": undefined;
   "show-groups": undefined;
 }
 

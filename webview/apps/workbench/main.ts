@@ -66,19 +66,18 @@ function work(viewer: Viewer): void {
       .notifications=${notifications}
       .entry=${entry}
       .openFrame=${parent === self ? openFrame : null}
-      ?mayLeave=${true}
-      @choose-theme=${(event: CustomEvent<ThemeChoice>) => {
-        theme.choose(event.detail);
-        host.remember("theme", event.detail);
-        draw();
-      }}
-      @sign-out=${() => {
+      .signOut=${() => {
         // The daemon ends the session's streams, which would only be refused if they came again.
         host.stop();
         void session.signOut().then(
           () => leave(null),
           () => leave(null),
         );
+      }}
+      @choose-theme=${(event: CustomEvent<ThemeChoice>) => {
+        theme.choose(event.detail);
+        host.remember("theme", event.detail);
+        draw();
       }}
     ></svc-workbench>`);
   draw();

@@ -51,7 +51,7 @@ class WorkbenchElement extends View {
   static override readonly properties = {
     host: { attribute: false },
     viewer: { attribute: false },
-    mayLeave: { type: Boolean },
+    signOut: { attribute: false },
     theme: {},
     notifications: { attribute: false },
     entry: { attribute: false },
@@ -61,7 +61,8 @@ class WorkbenchElement extends View {
   };
   declare host: Host;
   declare viewer: Viewer;
-  declare mayLeave: boolean;
+  /** Null where the person is signed in by the editor. */
+  declare signOut: (() => void) | null;
   declare theme: ThemeChoice | "";
   /** The browser's; null in an editor, which notifies by itself. */
   declare notifications: Notifications | null;
@@ -95,7 +96,7 @@ class WorkbenchElement extends View {
 
   constructor() {
     super();
-    this.mayLeave = false;
+    this.signOut = null;
     this.theme = "";
     this.notifications = null;
     this.entry = null;
@@ -226,6 +227,7 @@ class WorkbenchElement extends View {
       this.#elsewhere?.show(instanceId, groupId, connections),
     );
     on("leave-instance", () => this.#leave());
+    on("sign-out", () => this.#leave(() => this.signOut?.()));
     on("show-groups", () => this.#layout.show("groups"));
     on("group-deleted", (groupId) => {
       this.#showing.deleted();
@@ -335,7 +337,7 @@ class WorkbenchElement extends View {
       openId: this.#live === null ? (this.#conversation?.groupId ?? null) : null,
       layout: this.#layout,
       administrator: this.#administrator,
-      mayLeave: this.mayLeave,
+      mayLeave: this.signOut !== null,
       theme: this.theme,
       notifies: this.notifications !== null,
       instances: this.#elsewhere?.instances ?? null,
@@ -362,7 +364,7 @@ class WorkbenchElement extends View {
   /** In a frame there is no column of Groups to hold them. */
   #settings() {
     if (this.entry === null) return null;
-    return html`<svc-settings-menu ?administrator=${this.#administrator} ?mayLeave=${this.mayLeave} .theme=${this.theme}></svc-settings-menu>`;
+    return html`<svc-settings-menu ?administrator=${this.#administrator} ?mayLeave=${this.signOut !== null} .theme=${this.theme}></svc-settings-menu>`;
   }
 
   #feedColumn() {
