@@ -7,6 +7,7 @@ import { until } from "../support/until.ts";
 import { violations } from "./axe.ts";
 import { type FakeActor, startFakeClaude } from "./fake-claude.ts";
 import { openGroup, type Setting, useSetting } from "./setting.ts";
+import { checkTargets } from "./targets.ts";
 
 const HOSTILE = "echo one\n<b onclick=x>two</b> \u202eevil\u202c \u001b[2K\rrm -rf /";
 
@@ -59,14 +60,16 @@ describe("Workbench: questions of agents", () => {
       });
       return actor.presence.state === "idle";
     });
-    const { page } = await setting.window({ width: 360, height: 740 });
+    const { page } = await setting.window({ width: 360, height: 740, touch: true });
     const { page: other } = await setting.window();
     // The narrow one shows the only Group that there is.
     await openGroup(other, ann.title);
     await asks();
     await inRow(other).waitFor();
     const feed = inFeed(page);
+    await feed.locator("pre").waitFor();
     assert.deepEqual(await violations(page), []);
+    await checkTargets(page, "a question");
     await feed.locator("vscode-button:not([disabled])", { hasText: "Deny" }).click();
     for (const one of [page, other]) await inFeed(one).waitFor({ state: "detached" });
     await other.locator(".system", { hasText: "You refused ann the use of Bash" }).waitFor();

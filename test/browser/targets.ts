@@ -4,14 +4,16 @@ import type { Page } from "playwright-core";
 
 /**
  * In the page: what a finger can't hit, with its size. The pseudo-element of a small control is
- * part of it. A terminal is hit anywhere, and its own text field can't be seen. As text: what the
- * test's compiler adds to functions with a name isn't known there.
+ * part of it, and so is the label around a choice. A terminal is hit anywhere, and its own text
+ * field can't be seen. As text: what the test's compiler adds to functions with a name isn't known
+ * there.
  */
 const SMALL_TARGETS = `(() => {
   const top = document.querySelector(".menu") ?? document.querySelector("dialog[open]") ?? document;
   const controls = "button, select, textarea:not(.xterm-helper-textarea), input, vscode-button, vscode-checkbox, vscode-text-field, [role=option]";
   return [...top.querySelectorAll(controls)].flatMap((control) => {
-    const { width, height, top, bottom } = control.getBoundingClientRect();
+    const choice = control.matches("[type=radio], [type=checkbox]") ? control.closest("label") : null;
+    const { width, height, top, bottom } = (choice ?? control).getBoundingClientRect();
     if (!control.checkVisibility() || width <= 1 || bottom < 0 || top > innerHeight) return [];
     const around = getComputedStyle(control, "::after");
     const side = (own, name) => Math.max(own, around.position === "absolute" ? parseFloat(around[name]) : 0);
