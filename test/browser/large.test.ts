@@ -26,7 +26,7 @@ async function longTasks(page: Page): Promise<string> {
   const durations = await page.evaluate<number[]>("longTasks.splice(0)");
   return durations.length === 0
     ? "no long task"
-    : `${durations.length} long tasks, the longest ${Math.max(...durations).toFixed(0)} ms`;
+    : `${durations.length} long ${durations.length === 1 ? "task" : "tasks"}, the longest ${Math.max(...durations).toFixed(0)} ms`;
 }
 
 async function rows(page: Page): Promise<number> {
