@@ -67,6 +67,19 @@ export class Issuer {
   }
 }
 
+/** The columns of the side that begins, of a connection and of an invitation. */
+export function sourceOf({ member_id, device, instance }: Linked, index: number) {
+  return {
+    source_member: member_id,
+    source_device: device.id,
+    source_instance: instance.instance_id,
+    source_group: `g_${index}`,
+    source_generation: "1",
+    source_name: "A machine",
+    source_title: `Group ${index}`,
+  };
+}
+
 function connectionOf(
   one: Linked,
   other: Linked,
@@ -77,13 +90,7 @@ function connectionOf(
   return {
     id,
     pair: id,
-    source_member: one.member_id,
-    source_device: one.device.id,
-    source_instance: one.instance.instance_id,
-    source_group: `g_${index}`,
-    source_generation: "1",
-    source_name: "A machine",
-    source_title: `Group ${index}`,
+    ...sourceOf(one, index),
     target_member: other.member_id,
     target_device: other.device.id,
     target_instance: other.instance.instance_id,

@@ -4,7 +4,7 @@ import { ticketStatement } from "../../shared/wire/v1/signing.ts";
 import { encoded } from "../../test/account/group-instance.ts";
 import { compare, interleave, type Measurement } from "../figure.ts";
 import { bytesFile, httpRequest, load } from "../native.ts";
-import { clock, Issuer, type Linked } from "./issuer.ts";
+import { clock, Issuer, type Linked, sourceOf } from "./issuer.ts";
 
 const SELECTION = "selection page with 1,000 closed records, time";
 const LIST = "page of connections with 1,000 closed records, time";
@@ -86,13 +86,7 @@ async function invitations(issuer: Issuer, from: Linked, to: Linked, count: numb
   const now = clock.now();
   const rows = Array.from({ length: count }, (_, index) => ({
     id: randomUUID(),
-    source_member: from.member_id,
-    source_device: from.device.id,
-    source_instance: from.instance.instance_id,
-    source_group: `g_${index}`,
-    source_generation: "1",
-    source_name: "A machine",
-    source_title: `Group ${index}`,
+    ...sourceOf(from, index),
     ticket: "{}",
     recipient_member: to.member_id,
     created_at: now,

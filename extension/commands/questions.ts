@@ -1,6 +1,6 @@
 /**
- * Answering what agents ask, from the side bar or a notification. A person sees the whole question before they allow
- * anything; one that is too long for a dialog is shown in the Workbench.
+ * Answering what agents ask, from the side bar or a notification. A person sees the whole question
+ * before they allow anything; one that is too long for a dialog is shown in the Workbench.
  */
 import * as vscode from "vscode";
 import { actorName, hasTerminal } from "../../shared/actor-words.ts";

@@ -30,9 +30,26 @@ const QUESTIONS = `Looks good, two questions before I approve:
 | session.ts | 7 | **public** |`;
 
 /** The Actor takes what waits for it, and confirms it. */
-export async function takeWaiting(actor: DaemonClient, groupId: string): Promise<void> {
+async function takeWaiting(actor: DaemonClient, groupId: string): Promise<void> {
   const { batch_id: batch } = await actor.result("inbox_read", { group_id: groupId });
   await actor.result("inbox_read", { group_id: groupId, ack: batch! });
+}
+
+/** The person asks the lead, who takes the request. Answers its id. */
+export async function askLead(
+  person: DaemonClient,
+  lead: DaemonClient,
+  group_id: string,
+  text: string,
+): Promise<string> {
+  const { event } = await person.result("send", {
+    group_id,
+    text,
+    to: ["lead"],
+    message_mode: "request_reply",
+  });
+  await takeWaiting(lead, group_id);
+  return event.id;
 }
 
 /**
@@ -52,14 +69,13 @@ export async function converse(setting: Setting, project: string): Promise<strin
   const reviewer = actors["reviewer"]!;
   lead.session = "lead";
   reviewer.session = "reviewer";
-  const asked = await owner.result("send", {
+  const asked = await askLead(
+    owner,
+    lead,
     group_id,
-    text: "Please find out why `auth/login.test.ts` fails now and then. It never does on my machine.",
-    to: ["lead"],
-    message_mode: "request_reply",
-  });
-  await takeWaiting(lead, group_id);
-  await lead.result("reply", { group_id, event_id: asked.event.id, text: FINDING });
+    "Please find out why `auth/login.test.ts` fails now and then. It never does on my machine.",
+  );
+  await lead.result("reply", { group_id, event_id: asked, text: FINDING });
   await owner.result("send", {
     group_id,
     text: "Yes, freeze it. And look whether other tests do the same.",

@@ -7,7 +7,7 @@ import { type TestBrowser, TestService } from "../account/service.ts";
 import { link, renamed, secured } from "../peers/account/linked-side.ts";
 import type { Side } from "../peers/direct/two-homes.ts";
 import { TestAuthority } from "../support/certificates.ts";
-import { takeWaiting } from "./conversation.ts";
+import { askLead } from "./conversation.ts";
 import { InstancesWindow, underName } from "./instances-window.ts";
 
 const RESULT = "Five runs of the rig";
@@ -76,18 +76,17 @@ async function converse({ client, daemon }: Side, title: string): Promise<void> 
   const added = { group_id, actor_id: "lead", runtime: "claude", runner: "external" } as const;
   const lead = daemon.actorClient((await client.result("actor_add", added)).token_file);
   lead.session = "lead";
-  const asked = await client.result("send", {
+  const asked = await askLead(
+    client,
+    lead,
     group_id,
-    text: "The third run took **twice as long**. Can you find out why?",
-    to: ["lead"],
-    message_mode: "request_reply",
-  });
-  await takeWaiting(lead, group_id);
+    "The third run took **twice as long**. Can you find out why?",
+  );
   const shown = { slot: 1, title: RESULT };
   await lead.result("presentation_publish", { group_id, ...shown, kind: "html", text: CHART });
   await lead.result("reply", {
     group_id,
-    event_id: asked.event.id,
+    event_id: asked,
     text: "The fan was off. With it on, all runs agree within 1 %. I put the numbers beside this.",
     refs: [{ kind: "presentation_ref", ...shown }],
   });

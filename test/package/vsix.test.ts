@@ -1,4 +1,4 @@
-/** What the extension's files for other platforms consist of. Nothing of them is built elsewhere. */
+/** What the extension's files for other platforms hold. Nothing of them is built elsewhere. */
 import assert from "node:assert/strict";
 import { execFile, execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";

@@ -289,6 +289,22 @@ describe("the plan of a message", () => {
     }
   });
 
+  it("says that who waits for the person gets it afterwards", () => {
+    const asking = actor("asker", "peer", "waiting");
+    const all = [...actors, asking, actor("coder", "peer", "waiting")];
+    const sentence = (to: readonly string[], mode: "send" | "request_reply" = "send") =>
+      plan({ ...input, actors: all, to, mode }).sentence;
+    assert.equal(sentence(["asker"]), "asker waits for you. It gets this afterwards.");
+    assert.equal(
+      sentence(["asker", "coder"], "request_reply"),
+      "asker and coder wait for you. They get this afterwards and each owes you a reply.",
+    );
+    assert.equal(
+      sentence(["lead", "asker"]),
+      "lead gets it now. asker waits for you and gets it afterwards.",
+    );
+  });
+
   it("leaves a program that nobody said reads prompts out of all, and says that what names it waits", () => {
     const program = { runner: "pty", runtime: "custom", prompts: false } as const;
     const shell = { ...actor("shell", "peer"), ...program };

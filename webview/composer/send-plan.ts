@@ -139,6 +139,18 @@ export function plan(input: PlanInput): Plan {
       `${who} ${several ? "aren’t" : "isn’t"} ${here}. ${several ? "They get" : "It gets"} this once ${once}${asks}.`,
     );
   }
+  const held = enabled.filter(({ presence }) => presence.state === "waiting");
+  if (held.length > 0) {
+    const rest = enabled.filter((actor) => !held.includes(actor));
+    const waits = `${named(held)} ${held.length > 1 ? "wait" : "waits"} for you`;
+    if (rest.length === 0)
+      return quiet(`${waits}. ${several ? "They get" : "It gets"} this afterwards${asks}.`);
+    const now = plan({ ...input, to: rest.map(({ id }) => id) });
+    return {
+      ...now,
+      sentence: `${now.sentence} ${waits} and ${held.length > 1 ? "get" : "gets"} it afterwards.`,
+    };
+  }
   const verb = several ? "get" : "gets";
   const interrupted = enabled.some((actor) => actor.presence.state === "working");
   return quiet(
