@@ -12,15 +12,18 @@ interface Parts extends Pick<DemoSession, "ended"> {
   seconds?: number;
 }
 
-/** Waits until every Home is watched, but not after Enter, after Ctrl-C or without end. */
+/** Waits until every Home is watched; until Enter, Ctrl-C or the end of its patience if not. */
 export async function awaitViewers({
   homes,
   screen,
   ended,
   seconds = PATIENCE_SECONDS,
 }: Parts): Promise<void> {
-  const opened = homes.length === 1 ? "the Workbench is open" : "both Workbenches are open";
-  screen.line(`It begins when ${opened}, when you press Enter, or after ${seconds} seconds.`);
+  const [open, missing] =
+    homes.length === 1
+      ? ["the Workbench is open", "The Workbench isn't open yet."]
+      : ["both Workbenches are open", "Not both Workbenches are open yet."];
+  screen.line(`It begins when ${open}, when you press Enter, or after ${seconds} seconds.`);
   const waiting = new AbortController();
   const { signal } = waiting;
   const watched = Promise.all(homes.map((home) => untilWatched(home, signal)));
@@ -31,7 +34,7 @@ export async function awaitViewers({
       ended.then(() => false),
       delay(seconds * 1000, true, { signal }),
     ]);
-    if (isLate) screen.line("Nobody watches yet. It begins all the same.");
+    if (isLate) screen.line(`${missing} It begins all the same.`);
   } finally {
     waiting.abort();
   }

@@ -228,7 +228,7 @@ describe("the daemon from the command line", function () {
       await here.open("Nobody watches", {});
       await awaitViewers({ homes: [here], screen, ended, seconds: 0.5 });
     }, SVC);
-    assert.equal(lines[1], "Nobody watches yet. It begins all the same.", lines.join("\n"));
+    assert.equal(lines[1], "The Workbench isn't open yet. It begins all the same.", lines.join("\n"));
   });
 
   it("ends the demo in order on Ctrl-C, while it waits for a viewer and in its talk", async () => {
@@ -241,8 +241,8 @@ describe("the daemon from the command line", function () {
     });
     await Promise.all(closed);
     assert.deepEqual([waiting.exitCode, inTalk.child.exitCode], [0, 0], waited.err + inTalk.ran.err);
-    assert.doesNotMatch(waited.out, /→|Nobody watches/u);
-    assert.doesNotMatch(inTalk.ran.out, /Nobody watches/u);
+    assert.doesNotMatch(waited.out, /→|all the same/u);
+    assert.doesNotMatch(inTalk.ran.out, /all the same/u);
     assert.deepEqual(inTalk.left(), []);
     assert.ok(!readdirSync(folder).some((name) => name.startsWith("svc-demo-")));
   });
