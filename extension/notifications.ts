@@ -49,7 +49,7 @@ export function notifyWaiting(parts: Parts): void {
     await letOthersGoFirst();
     if (!arrivals.has(item.key)) return;
     const { claimed } = await link.client.result("notification_claim", { key: item.key });
-    if (!claimed) return;
+    if (!claimed || !arrivals.has(item.key)) return;
     const { title, command, row } = actionOf(parts, item);
     const { title: who, body } = notificationWords(item);
     const chosen = await vscode.window.showInformationMessage(plain(`${who}: ${body}`), title);
