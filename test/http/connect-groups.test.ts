@@ -2,27 +2,19 @@
 import assert from "node:assert/strict";
 import { API_PREFIX } from "../../shared/names.ts";
 import { verifies } from "../requirements.ts";
-import { GROUP, openSetting, type Setting } from "./setting.ts";
+import { GROUP, openSetting, recording, type Setting } from "./setting.ts";
 
 const PATH = `${API_PREFIX}/connect/groups`;
 const URL = "https://account.example/connect/select";
 
 describe("/api/v1/connect/groups", () => {
-  const calls: unknown[] = [];
+  const { calls, handlers } = recording({
+    connect_group_status: { status: "ready", links: [] },
+    connect_group_select: { url: URL },
+  });
   let setting: Setting;
   before(async () => {
-    const handler =
-      (name: string, result: unknown) =>
-      (input: unknown): unknown => {
-        calls.push([name, input]);
-        return result;
-      };
-    setting = await openSetting({
-      handlers: {
-        connect_group_status: handler("status", { status: "ready", links: [] }),
-        connect_group_select: handler("select", { url: URL }),
-      },
-    });
+    setting = await openSetting({ handlers });
     setting.tokens.add("svc_admin", "administrator");
     setting.tokens.add("svc_member", "restricted", [GROUP]);
   });
@@ -39,10 +31,10 @@ describe("/api/v1/connect/groups", () => {
     verifies("WEB-012", "WEB-013", "WEB-014");
     const shown = await ask(setting, "GET", "svc_admin");
     assert.deepEqual([shown.status, shown.result], [200, { status: "ready", links: [] }]);
-    assert.deepEqual(calls.splice(0), [["status", { group_id: GROUP }]]);
+    assert.deepEqual(calls.splice(0), [["connect_group_status", { group_id: GROUP }]]);
     const selected = await ask(setting, "POST", "svc_admin");
     assert.deepEqual([selected.status, selected.result], [200, { url: URL }]);
-    assert.deepEqual(calls, [["select", { group_id: GROUP }]]);
+    assert.deepEqual(calls, [["connect_group_select", { group_id: GROUP }]]);
   });
 
   it("is closed to restricted tokens, to those without one, and to the exhibit", async () => {

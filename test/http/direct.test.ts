@@ -1,30 +1,22 @@
 import assert from "node:assert/strict";
 import { verifies } from "../requirements.ts";
-import { GROUP, openSetting, type Setting } from "./setting.ts";
+import { GROUP, openSetting, recording, type Setting } from "./setting.ts";
 
 const ID = "direct-00000000-0000-4000-8000-000000000001";
 
 describe("/api/v1/connect/direct", () => {
-  const calls: unknown[] = [];
+  const { calls, handlers } = recording({
+    connect_direct_status: { relations: [] },
+    connect_direct_configure: { configured: true },
+    connect_direct_invite: { invitation: "svc-direct:x" },
+    connect_direct_join: { id: ID },
+    connect_direct_approve: { updated: true },
+    connect_direct_revoke: { updated: true },
+    connect_direct_remove: { removed: true },
+  });
   let setting: Setting;
   before(async () => {
-    const handler =
-      (name: string, result: unknown) =>
-      (input: unknown): unknown => {
-        calls.push([name, input]);
-        return result;
-      };
-    setting = await openSetting({
-      handlers: {
-        connect_direct_status: handler("status", { relations: [] }),
-        connect_direct_configure: handler("configure", { configured: true }),
-        connect_direct_invite: handler("invite", { invitation: "svc-direct:x" }),
-        connect_direct_join: handler("join", { id: ID }),
-        connect_direct_approve: handler("approve", { updated: true }),
-        connect_direct_revoke: handler("revoke", { updated: true }),
-        connect_direct_remove: handler("remove", { removed: true }),
-      },
-    });
+    setting = await openSetting({ handlers });
     setting.tokens.add("svc_admin", "administrator");
     setting.tokens.add("svc_member", "restricted", [GROUP]);
   });
@@ -52,11 +44,11 @@ describe("/api/v1/connect/direct", () => {
       assert.equal(status, 200);
       assert.deepEqual(given, result);
       const { action, ...input } = body;
-      assert.deepEqual(calls.pop(), [action, input]);
+      assert.deepEqual(calls.pop(), [`connect_direct_${String(action)}`, input]);
     }
     const shown = await setting.send("GET", `/api/v1/connect/direct?group_id=${GROUP}`, as("svc_admin"));
     assert.equal(shown.status, 200);
-    assert.deepEqual(calls.pop(), ["status", { group_id: GROUP }]);
+    assert.deepEqual(calls.pop(), ["connect_direct_status", { group_id: GROUP }]);
   });
 
   it("is closed to restricted tokens and to whoever has none", async () => {

@@ -192,6 +192,22 @@ export interface SendOptions {
   raw?: string | Buffer;
 }
 
+/** Handlers with these answers, by operation, and the operations and inputs that they got. */
+export function recording(answers: Readonly<Record<string, unknown>>): {
+  calls: unknown[];
+  handlers: FakeHandlers;
+} {
+  const calls: unknown[] = [];
+  const handlers = Object.entries(answers).map(([name, answer]) => [
+    name,
+    (input: unknown) => {
+      calls.push([name, input]);
+      return answer;
+    },
+  ]);
+  return { calls, handlers: Object.fromEntries(handlers) as FakeHandlers };
+}
+
 export async function openSetting(options: SettingOptions = {}): Promise<Setting> {
   const directory = mkdtempSync(join(tmpdir(), "svc-http-"));
   const clock = new ManualClock();
