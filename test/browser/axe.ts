@@ -31,8 +31,8 @@ export async function violations(
         axe: { run(selector: string, options: object): Promise<{ violations: Violation[] }> };
       };
       const { violations } = await axe.run(selector, asked);
-      // What scrolls inside a message is reached after Enter on the message, which can't be seen here
-      // (reading.test.ts).
+      // What scrolls inside a message is reached after Enter on the message, which can't be seen
+      // here (reading.test.ts).
       for (const violation of violations)
         if (violation.id === "scrollable-region-focusable")
           violation.nodes = violation.nodes.filter(
