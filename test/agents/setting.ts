@@ -80,7 +80,8 @@ export class AgentsSetting {
 
   close(): void {
     this.model.close();
-    rmSync(this.root, { recursive: true, force: true });
+    // Agents that are ending may still write.
+    rmSync(this.root, { recursive: true, force: true, maxRetries: 50, retryDelay: 100 });
   }
 
   /**
