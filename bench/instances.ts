@@ -293,12 +293,12 @@ async function upkeep(
       return JSON.stringify(result.proof);
     }, asked);
     await post(frame, `${API_PREFIX}/connect/frame`, proof);
+    // Its Groups' connections, for the page's list.
+    await read(frame, `${API_PREFIX}/connect?connect_frame=${frameId}`);
   };
   const recheck = async () => {
     await read(page, `${API_PREFIX}/connect`);
     await read(frame, `${API_PREFIX}/connect/frame?frame_id=${frameId}&connect_frame=${frameId}`);
-    // Its Groups' connections, for the page's list.
-    await read(frame, `${API_PREFIX}/connect?connect_frame=${frameId}`);
   };
   const renewal = await costOf(machines, renew, count);
   const check = await costOf(machines, recheck, count);

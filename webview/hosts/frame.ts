@@ -49,6 +49,7 @@ export class FrameEntry {
   #wanted: Selection | null = null;
   /** Goes there; false while that can't be known yet. Null while nobody is admitted. */
   #go: ((selection: Selection) => boolean) | null = null;
+  #renewed: () => void = () => {};
   #proof: FrameProof | null = null;
   #isRenewing = false;
   #timer: ReturnType<typeof setInterval> | null = null;
@@ -91,15 +92,14 @@ export class FrameEntry {
 
   /**
    * An administrator is signed in: `go` is called with what was and will be selected, until
-   * `locked`. The access is checked every 15 seconds from now on, with `checked` after each time.
+   * `locked`, and `renewed` after each new proof. The access is checked every 15 seconds from now
+   * on.
    */
-  admitted(go: (selection: Selection) => boolean, checked: () => void): void {
+  admitted(go: (selection: Selection) => boolean, renewed: () => void): void {
     this.#go = go;
+    this.#renewed = renewed;
     this.#told.clear();
-    this.#timer ??= setInterval(
-      () => void this.#check().then(checked),
-      LIMITS.connect.frameCheckSeconds * 1000,
-    );
+    this.#timer ??= setInterval(() => void this.#check(), LIMITS.connect.frameCheckSeconds * 1000);
     this.settle();
   }
 
@@ -183,5 +183,6 @@ export class FrameEntry {
       }
     }
     this.#isRenewing = false;
+    if (this.#go !== null) this.#renewed();
   }
 }
