@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import { setImmediate as turn } from "node:timers/promises";
 import { assert as always, anything, property } from "fast-check";
 import { DaemonUnreachable } from "../../../client/failures.ts";
+import { addressQuery, NOWHERE } from "../../../shared/address.ts";
 import { Refusal } from "../../../shared/errors.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import type { GroupSummary } from "../../../shared/operations/groups.ts";
@@ -470,6 +471,25 @@ describe("what a window remembers for its webviews", () => {
     for (const key of ["wrong", "constructor", "nothing"]) assert.equal(next.host.recall(key), null);
     next.host.remember("place", null);
     assert.equal(next.host.recall("place"), null);
+  });
+
+  it("is where a tab was last, although the editor restores an older state of it", async () => {
+    const pair = await Pair.opened();
+    const at = (slot: number | null) => ({ ...NOWHERE, groupId: GROUP, slot });
+    pair.host.addresses.set(at(2));
+    const older = pair.state as Record<string, { at: number }>;
+    for (const kept of Object.values(older)) kept.at = 1;
+    pair.host.addresses.set(at(null));
+    await until(() => Object.keys(pair.memory).length > 0);
+    const next = new Pair(older);
+    next.memory = pair.memory;
+    await next.host.open();
+    assert.deepEqual(next.host.addresses.current, at(null));
+    const elsewhere = { ...at(3), groupId: "g_ba9876543210" };
+    const other = new Pair({ address: { at: 1, value: addressQuery(elsewhere) } });
+    other.memory = pair.memory;
+    await other.host.open();
+    assert.deepEqual(other.host.addresses.current, elsewhere, "another Group's tab is where it was");
   });
 
   it("shows what the editor asked for before the document was there", async () => {

@@ -3,7 +3,7 @@
  * the page may connect to nothing.
  */
 import { Acknowledged } from "../../../shared/acknowledged.ts";
-import { type Address, addressQuery, NOWHERE } from "../../../shared/address.ts";
+import { type Address, addressQuery, NOWHERE, readAddress } from "../../../shared/address.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import type { ArgumentsOf, OperationName, ResultOf } from "../../../shared/operations/registry.ts";
 import type {
@@ -41,8 +41,14 @@ const DRAGGED_ADDRESSES = ["application/vnd.code.uri-list", "text/uri-list"];
 export class VsCodeHost implements Host {
   readonly home = "vscode";
   readonly addresses = new TabAddresses(this, {
-    get: () => this.#state.get(ADDRESS)?.value,
-    set: (query) => this.#setState(ADDRESS, query),
+    get: () => {
+      const own = this.#state.get(ADDRESS)?.value;
+      return typeof own === "string" ? (this.recall(addressKey(own)) ?? own) : own;
+    },
+    set: (query) => {
+      this.#setState(ADDRESS, query);
+      this.remember(addressKey(query), query);
+    },
   });
   readonly page: PageMemory = {
     // A window has one tab for each Group, and it may lose a document's own last state.
@@ -306,6 +312,11 @@ export class VsCodeHost implements Host {
     }
     this.#untold.clear();
   }
+}
+
+/** Under which the window remembers the address of a Group's tab. */
+function addressKey(query: string): string {
+  return `${ADDRESS}/${readAddress(query).groupId ?? ""}`;
 }
 
 /** Something remembered, with the time in epoch milliseconds. */
