@@ -50,7 +50,10 @@ export function activate(context: vscode.ExtensionContext): void {
     ...registerDefinitions(parts),
     registerLinks(),
     registerProblems(),
-    vscode.workspace.onDidChangeWorkspaceFolders(() => groupsTree.refresh()),
+    vscode.workspace.onDidChangeWorkspaceFolders(() => {
+      groupsTree.refresh();
+      void setContext(parts);
+    }),
     vscode.workspace.onDidChangeConfiguration((change) => {
       if (change.affectsConfiguration("svc.home") && chosenHome() !== home) void offerReload();
     }),
@@ -84,6 +87,16 @@ async function setContext({ link, instance }: Parts): Promise<void> {
   const state = link.state === "online" && !instance.loaded ? "connecting" : link.state;
   await set(CONTEXT.connection, state);
   await set(CONTEXT.hasInstances, instance.others?.length !== 0);
+  const [folders, groups] = [openFolders(), instance.groups];
+  const isOpen = ({ path }: { path: string }) => folders.includes(path);
+  await set(
+    CONTEXT.hasFolderGroup,
+    groups.some(({ scopes }) => scopes?.some(isOpen) === true),
+  );
+  await set(
+    CONTEXT.hasActors,
+    groups.some(({ summary }) => summary.actors > 0),
+  );
 }
 
 /** Everything is in `context.subscriptions`. */

@@ -9,6 +9,10 @@ export const CONTEXT = {
   connection: "svc.connection",
   /** The account has other instances, or doesn't say now whether it has. */
   hasInstances: "svc.hasInstances",
+  /** An open folder has a Group. */
+  hasFolderGroup: "svc.hasFolderGroup",
+  /** A Group has an Actor. */
+  hasActors: "svc.hasActors",
 } as const;
 
 export const ONLINE = `${CONTEXT.connection} == online`;

@@ -99,7 +99,9 @@ export function createManifest(): Manifest {
             title: texts.put(`walkthrough.${step.command}`, step.title),
             description: texts.put(`walkthrough.${step.command}.text`, stepText(step)),
             media: { svg: "media/svc.svg", altText: "svc" },
-            completionEvents: [`onCommand:${commandId(step.command)}`],
+            completionEvents: [
+              step.done === undefined ? `onCommand:${commandId(step.command)}` : `onContext:${step.done}`,
+            ],
           })),
         },
       ],

@@ -1,11 +1,14 @@
 /** The first steps, each of which does what it says. */
 import { type CommandName, commandId } from "./commands.ts";
+import { CONTEXT, ONLINE } from "./contribution.ts";
 
 interface Step {
   title: string;
   description: string;
   command: CommandName;
   button: string;
+  /** When it is done, however that was. Else when its command was run. */
+  done?: string;
 }
 
 export const STEPS: readonly Step[] = [
@@ -15,18 +18,21 @@ export const STEPS: readonly Step[] = [
       "It keeps your agents' conversations on this machine, and runs on after you close the editor.",
     command: "startDaemon",
     button: "Start the Daemon",
+    done: ONLINE,
   },
   {
     title: "Attach this folder",
     description: "The folder gets a Group: one conversation of agents and people that lasts.",
     command: "attachFolder",
     button: "Attach a Folder",
+    done: CONTEXT.hasFolderGroup,
   },
   {
     title: "Add an agent",
     description: "svc finds the agents on this machine and runs the one you choose in a terminal.",
     command: "addActor",
     button: "Add an Actor",
+    done: CONTEXT.hasActors,
   },
   {
     title: "Send a message",

@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { COMMANDS, type CommandName, commandId } from "../../extension/contributions/commands.ts";
+import { CONTEXT } from "../../extension/contributions/contribution.ts";
 import { manifestFiles } from "../../extension/contributions/manifest.ts";
 import { MENUS } from "../../extension/contributions/menus.ts";
 import { VIEWS, WELCOME } from "../../extension/contributions/views.ts";
@@ -53,7 +54,7 @@ describe("the extension's manifest", () => {
     for (const picture of pictures) assert.ok(existsSync(join(EXTENSION, picture)), picture);
   });
 
-  it("has in each step of the walkthrough the command that completes it, as a person can call it", () => {
+  it("has in each step of the walkthrough the command that does it, and when it is done", () => {
     const texts = JSON.parse(files["package.nls.json"]!) as Record<string, string>;
     const steps = manifest.contributes.walkthroughs.flatMap(({ steps: some }) => some);
     assert.equal(steps.length, 5);
@@ -61,7 +62,12 @@ describe("the extension's manifest", () => {
       const [, id] = /\(command:svc\.(\w+)\)$/.exec(texts[description.slice(1, -1)]!) ?? [];
       assert.ok(id !== undefined && id in COMMANDS, description);
       assert.notEqual(COMMANDS[id as CommandName].palette, false, id);
-      assert.deepEqual(completionEvents, [`onCommand:svc.${id}`]);
+      const [done, ...more] = completionEvents;
+      assert.deepEqual(more, []);
+      const [, key] = /^onContext:([\w.]+)(?: == \w+)?$/.exec(done!) ?? [];
+      if (key === undefined) assert.equal(done, `onCommand:svc.${id}`);
+      else assert.ok((Object.values(CONTEXT) as string[]).includes(key), done);
     }
+    assert.equal(steps.filter(({ completionEvents: [done] }) => done!.startsWith("onContext:")).length, 3);
   });
 });
