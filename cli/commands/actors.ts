@@ -112,7 +112,7 @@ async function missingOf(
 }
 
 function missingNote({ what, command, remedy }: MissingWords): string {
-  return `svc: ${what} ${remedy}${command === undefined ? "" : ` Its login: '${command}'.`}`;
+  return `svc: ${what} ${remedy}${command === undefined ? "" : ` To log in, run '${command}'.`}`;
 }
 
 function programNote({ what, command }: MissingWords, id: string): string {

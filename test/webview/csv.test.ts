@@ -21,6 +21,18 @@ describe("a table", () => {
     });
   });
 
+  it("reads semicolons or tabs where the first line has no comma of its own", () => {
+    const rows = [
+      ["name", "sum"],
+      ["a, b", "1,5"],
+    ];
+    assert.deepEqual(readCsv("name;sum\na, b;1,5").rows, rows);
+    assert.deepEqual(readCsv('"name";sum\n"a, b";"1,5"\n').rows, rows);
+    assert.deepEqual(readCsv("name\tsum\r\na, b\t1,5").rows, rows);
+    assert.deepEqual(readCsv('"one, two";three').rows, [["one, two", "three"]]);
+    assert.deepEqual(readCsv("name;x,sum").rows, [["name;x", "sum"]]);
+  });
+
   it("says that there is more only if something is left out", () => {
     const shown = (text: string) => {
       const { rows, cut } = readCsv(text);
