@@ -325,6 +325,34 @@ describe("Workbench: reading", () => {
     }
   });
 
+  it("lets the page do other things while many blocks of code get their colors", async () => {
+    const { groupId, actors } = await setting.group("blocks");
+    const line = (block: number, number: number) => `let n${block} = f("a", ${number}); // c`;
+    const blocks = Array.from({ length: 25 }, (_, block) =>
+      Array.from({ length: 75 }, (_, number) => line(block, number)).join("\n"),
+    );
+    const text = blocks.map((code) => `\`\`\`js\n${code}\n\`\`\``).join("\n\n");
+    await actors["lead"]!.result("send", { group_id: groupId, text, to: ["user"] });
+    // Counts the page's tasks, and notes in which of them blocks were painted.
+    const count = `self.paintedIn = new Set();
+      let task = 0;
+      const { port1, port2 } = new MessageChannel();
+      port1.onmessage = () => { task += 1; if (self.paintedIn !== null) port2.postMessage(0); };
+      port2.postMessage(0);
+      new MutationObserver((changes) => {
+        if (changes.some(({ target }) => target.matches?.("code") && target.querySelector("span")))
+          self.paintedIn?.add(task);
+      }).observe(document, { childList: true, subtree: true });`;
+    const { page } = await setting.window({ prepare: (prepared) => prepared.addInitScript(count) });
+    await openGroup(page, "blocks");
+    await page.waitForFunction(
+      (all) => document.querySelectorAll("svc-feed code:has(.code-comment)").length === all,
+      blocks.length,
+    );
+    const tasks = await page.evaluate("const { size } = self.paintedIn; self.paintedIn = null; size");
+    assert.ok(Number(tasks) > 1, `all in ${String(tasks)} task`);
+  });
+
   it("shows how attached texts begin, in colors, and nothing of what isn't text", async () => {
     await setting.group("texts");
     const { page } = await setting.window();

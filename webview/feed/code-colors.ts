@@ -2,10 +2,11 @@
  * Colors of program text. Loaded once there is any: the first load of the Workbench has none of it.
  * The text of a code block stays what it was. Only elements with classes come around its parts.
  */
+import type { StreamParser } from "@codemirror/streamparser";
 import { parserOf } from "./code-languages.ts";
 import { type CodeRun, codeRuns } from "./code-runs.ts";
 
-/** So long the page does nothing else. */
+/** So long the page does nothing else, however many blocks there are. */
 const SLICE_MS = 8;
 /** Longer code stays plain. */
 const CODE_MAX = 65_536;
@@ -32,8 +33,12 @@ function keep(key: string, lines: Lines): void {
   }
 }
 
-/** Blocks that are being read. */
+/** Blocks that are being read, or were. */
 const begun = new WeakSet<Element>();
+/** Ends when the blocks before have been read: one is read at a time. */
+let turn: Promise<unknown> = Promise.resolve();
+/** When the page has waited long enough. */
+let sliceEnd = 0;
 
 /**
  * Colors the code blocks inside the element whose class names a language that is known. Blocks that
@@ -60,24 +65,31 @@ async function color(code: Element): Promise<void> {
   }
   const parser = await parserOf(language);
   if (parser === null) return;
+  const mine = turn.then(() => read(code, text, parser));
+  turn = mine.catch(() => {});
+  const lines = await mine;
+  if (lines === null) {
+    begun.delete(code);
+    return;
+  }
+  keep(key, lines);
+  paint(code, text, lines);
+}
+
+/** The parts of each line. Null if the block has left the document in the meantime. */
+async function read(code: Element, text: string, parser: StreamParser<unknown>): Promise<Lines | null> {
   const lines: CodeRun[][] = [];
   let parts = 0;
-  let until = performance.now() + SLICE_MS;
   for (const runs of codeRuns(text, parser)) {
     lines.push(runs);
     parts += runs.length;
     if (parts > PARTS_MAX) break;
-    if (performance.now() < until) continue;
+    if (performance.now() < sliceEnd) continue;
     await new Promise((resolve) => setTimeout(resolve, 0));
-    // It has left the document in the meantime.
-    if (!code.isConnected) {
-      begun.delete(code);
-      return;
-    }
-    until = performance.now() + SLICE_MS;
+    if (!code.isConnected) return null;
+    sliceEnd = performance.now() + SLICE_MS;
   }
-  keep(key, lines);
-  paint(code, text, lines);
+  return lines;
 }
 
 function paint(code: Element, text: string, lines: Lines): void {

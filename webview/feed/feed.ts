@@ -39,6 +39,7 @@ class FeedElement extends View {
   declare mayWrite: boolean;
   declare administrator: boolean;
 
+  /** The row that stays where it is in the view, and its distance from the view's upper edge. */
   #anchor: { id: string; top: number } | null = null;
   #restored: Conversation | null = null;
   #keepTimer: ReturnType<typeof setTimeout> | null = null;
@@ -214,10 +215,7 @@ class FeedElement extends View {
     const { place } = this.conversation;
     const row = place === null ? null : this.#find(place.eventId);
     this.conversation.feed.following = row === null;
-    this.#anchor =
-      row === null || place === null
-        ? null
-        : { id: place.eventId, top: scroller.getBoundingClientRect().top + place.offset };
+    this.#anchor = row === null || place === null ? null : { id: place.eventId, top: place.offset };
     this.#accept(scroller);
   }
 
@@ -243,7 +241,7 @@ class FeedElement extends View {
       scroller.scrollTop = scroller.scrollHeight;
     } else if (this.#anchor !== null) {
       const row = this.#find(this.#anchor.id);
-      const moved = row === null ? 0 : row.getBoundingClientRect().top - this.#anchor.top;
+      const moved = row === null ? 0 : offsetIn(scroller, row) - this.#anchor.top;
       if (Math.abs(moved) > 0.5) scroller.scrollTop += moved;
     }
     this.#accept(scroller);
@@ -285,7 +283,7 @@ class FeedElement extends View {
     const top = scroller.getBoundingClientRect().top;
     for (const row of this.querySelectorAll<HTMLElement>("[data-row]")) {
       const box = row.getBoundingClientRect();
-      if (box.bottom > top + 1) return { id: row.dataset["row"] ?? "", top: box.top };
+      if (box.bottom > top + 1) return { id: row.dataset["row"] ?? "", top: box.top - top };
     }
     return null;
   }
@@ -320,11 +318,7 @@ class FeedElement extends View {
     if (scroller === null || !isLaidOut(scroller)) return;
     this.tell("moved");
     const row = this.conversation.feed.following ? null : this.#topRow();
-    this.conversation.keepPlace(
-      row === null
-        ? null
-        : { eventId: row.id, offset: Math.round(row.top - scroller.getBoundingClientRect().top) },
-    );
+    this.conversation.keepPlace(row === null ? null : { eventId: row.id, offset: Math.round(row.top) });
   }
 
   /** Whether a row is in view. */
@@ -401,6 +395,11 @@ class FeedElement extends View {
   focusRow(): void {
     this.querySelector<HTMLElement>("[data-row][tabindex='0']")?.focus();
   }
+}
+
+/** How far below the view's upper edge the row begins. */
+function offsetIn(scroller: HTMLElement, row: HTMLElement): number {
+  return row.getBoundingClientRect().top - scroller.getBoundingClientRect().top;
 }
 
 /**
