@@ -162,6 +162,34 @@ describe("Workbench: 100,000 messages", () => {
     await drawn();
     assert.equal((await place()).id, before.id, "the row went along");
     await lower("");
+    // The states of a message's delivery come after it, and may be all that is seen of it.
+    const feed = page.locator(".feed-scroll");
+    const pad = (by: number) =>
+      feed.evaluate(
+        (scroller, [id, padding]) => {
+          const row = scroller.querySelector<HTMLElement>(`[data-row="${id}"]`)!;
+          row.style.display = "block";
+          row.style.paddingBottom = `${padding}px`;
+        },
+        [before.id, by] as const,
+      );
+    const seenOf = () =>
+      feed.evaluate((scroller, id) => {
+        const row = scroller.querySelector(`[data-row="${id}"]`)!;
+        return row.getBoundingClientRect().bottom - scroller.getBoundingClientRect().top;
+      }, before.id);
+    await pad(30);
+    const over = (await seenOf()) - 15;
+    await feed.evaluate((scroller, by) => (scroller.scrollTop += by), over);
+    await drawn();
+    await pad(0);
+    await drawn();
+    await pad(30);
+    await drawn();
+    assert.ok(Math.abs((await seenOf()) - 15) < 2, `${await seenOf()} of it are seen`);
+    await pad(0);
+    await feed.evaluate((scroller, by) => (scroller.scrollTop -= by), over);
+    await drawn();
     // An editor hides a webview before it ends it, and loads one before it shows it.
     const body = page.locator("body");
     await body.evaluate((element) => (element.style.display = "none"));

@@ -236,16 +236,20 @@ class FeedElement extends View {
     const { feed } = this.conversation;
     if (scroller === null || !isLaidOut(scroller)) return;
     if (this.#target !== null || this.#restored !== this.conversation) return;
-    this.#catchUp(scroller);
+    const isScrolled = this.#catchUp(scroller);
+    let isKept = false;
     if (feed.following && !feed.window.hasNewer) {
       scroller.scrollTop = scroller.scrollHeight;
     } else if (this.#anchor !== null) {
       const row = this.#find(this.#anchor.id);
-      const moved = row === null ? 0 : offsetIn(scroller, row) - this.#anchor.top;
-      if (Math.abs(moved) > 0.5) scroller.scrollTop += moved;
+      const moved = () => (row === null ? Number.NaN : offsetIn(scroller, row) - this.#anchor!.top);
+      if (Math.abs(moved()) > 0.5) scroller.scrollTop += moved();
+      isKept = Math.abs(moved()) < 1;
     }
     this.#accept(scroller);
-    this.#anchor = this.#topRow();
+    // The same row as long as nobody scrolls: of what can be seen of it now, more may come, such as
+    // the states of its delivery.
+    if (isScrolled || !isKept) this.#anchor = this.#topRow();
     this.#look();
   }
 
@@ -258,19 +262,21 @@ class FeedElement extends View {
   /**
    * What was scrolled since the place was last settled, whether its event has come or not: it must
    * not be undone because rows or states arrived in between. Rows alone never scroll
-   * (`overflow-anchor: none`), unless there are fewer of them.
+   * (`overflow-anchor: none`), unless there are fewer of them. Answers whether it was.
    */
-  #catchUp(scroller: HTMLElement): void {
+  #catchUp(scroller: HTMLElement): boolean {
     const by = scroller.scrollTop - this.#top;
-    if (Math.abs(by) < 1) return;
+    if (Math.abs(by) < 1) return false;
     const atEnd = (height: number) => height - scroller.scrollTop - scroller.clientHeight <= END_AT;
-    if (by < 0 && atEnd(scroller.scrollHeight) && scroller.scrollHeight < this.#height) return;
+    if (by < 0 && atEnd(scroller.scrollHeight) && scroller.scrollHeight < this.#height) return false;
     if (this.#anchor !== null) this.#anchor.top -= by;
     const { feed } = this.conversation;
     const following = atEnd(this.#height) && !feed.window.hasNewer;
-    if (following === feed.following) return;
-    feed.following = following;
-    this.requestUpdate();
+    if (following !== feed.following) {
+      feed.following = following;
+      this.requestUpdate();
+    }
+    return true;
   }
 
   #find(id: string): HTMLElement | null {
