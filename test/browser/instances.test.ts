@@ -120,7 +120,7 @@ describe("Workbench: the account's other instances", function () {
     return asked.length;
   };
   const pass = async (seconds: number) => {
-    // What is due within one step runs at once: the end of a question would come after the next one.
+    // What is due within one step runs at once: a question would end after the next one begins.
     for (let passed = 0; passed < seconds; passed += 1) await page.clock.fastForward(1000);
   };
   const settled = async (titles: string[]) =>
