@@ -100,7 +100,8 @@ export function createManifest(): Manifest {
             description: texts.put(`walkthrough.${step.command}.text`, stepText(step)),
             media: { svg: "media/svc.svg", altText: "svc" },
             completionEvents: [
-              step.done === undefined ? `onCommand:${commandId(step.command)}` : `onContext:${step.done}`,
+              `onCommand:${commandId(step.command)}`,
+              ...(step.done === undefined ? [] : [`onContext:${step.done}`]),
             ],
           })),
         },

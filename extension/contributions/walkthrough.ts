@@ -7,7 +7,10 @@ interface Step {
   description: string;
   command: CommandName;
   button: string;
-  /** When it is done, however that was. Else when its command was run. */
+  /**
+   * When it is done without its command. The editor ticks what becomes true once the walkthrough was
+   * opened, not what was true before.
+   */
   done?: string;
 }
 

@@ -147,20 +147,6 @@ describe("the extension in the editor", function () {
     await window.clearNotifications();
   });
 
-  it("has ticked in the walkthrough what was done without it", async () => {
-    await window.command("Welcome: Open Walkthrough...");
-    await window.choose("Work with your agents");
-    const { page } = window;
-    const box = (step: string) => page.locator(`[data-done-step-id="svc.svc#start#${step}"]`).first();
-    await box("startDaemon").waitFor();
-    const ticked = async (step: string) => (await box(step).getAttribute("aria-checked")) === "true";
-    for (const step of ["startDaemon", "attachFolder", "addActor"]) await until(step, () => ticked(step));
-    assert.equal(await ticked("connectAgent"), false);
-    await picture("walkthrough");
-    await page.keyboard.press("Control+w");
-    await box("startDaemon").waitFor({ state: "detached" });
-  });
-
   it("opens its terminal from there, types into it and detaches", async () => {
     await window.row("Needs You", "coder").click();
     await window.page.locator(".terminal-wrapper .xterm-screen").first().waitFor();

@@ -62,12 +62,13 @@ describe("the extension's manifest", () => {
       const [, id] = /\(command:svc\.(\w+)\)$/.exec(texts[description.slice(1, -1)]!) ?? [];
       assert.ok(id !== undefined && id in COMMANDS, description);
       assert.notEqual(COMMANDS[id as CommandName].palette, false, id);
-      const [done, ...more] = completionEvents;
-      assert.deepEqual(more, []);
-      const [, key] = /^onContext:([\w.]+)(?: == \w+)?$/.exec(done!) ?? [];
-      if (key === undefined) assert.equal(done, `onCommand:svc.${id}`);
-      else assert.ok((Object.values(CONTEXT) as string[]).includes(key), done);
+      const [ran, ...done] = completionEvents;
+      assert.equal(ran, `onCommand:svc.${id}`);
+      for (const event of done) {
+        const [, key] = /^onContext:([\w.]+)(?: == \w+)?$/.exec(event) ?? [];
+        assert.ok((Object.values(CONTEXT) as (string | undefined)[]).includes(key), event);
+      }
     }
-    assert.equal(steps.filter(({ completionEvents: [done] }) => done!.startsWith("onContext:")).length, 3);
+    assert.equal(steps.filter(({ completionEvents }) => completionEvents.length === 2).length, 3);
   });
 });
