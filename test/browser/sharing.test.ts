@@ -199,7 +199,7 @@ describe("Workbench: connections with another account", function () {
     await card.locator("dd", { hasText: "Ben on Ben's machine" }).waitFor({ timeout: PATIENCE_MS });
     await card.locator("dd", { hasText: "there, Office here" }).waitFor();
     await card.locator("dd", { hasText: "by the account service, until" }).waitFor();
-    await card.locator(".contacts", { hasText: "Since" }).waitFor();
+    await card.locator(".contacts", { hasText: "Added" }).waitFor();
     await card.locator(".state", { hasText: "reached" }).waitFor({ timeout: PATIENCE_MS });
     assert.equal(await ann.page.evaluate("window.hit"), undefined);
     const mark = ann.page.locator(".shared-mark");
