@@ -8,8 +8,8 @@ interface Step {
   command: CommandName;
   button: string;
   /**
-   * When it is done without its command. The editor ticks what becomes true once the walkthrough was
-   * opened, not what was true before.
+   * When it is done without its command. The editor ticks what becomes true while the walkthrough
+   * is open, not what was true before.
    */
   done?: string;
 }
