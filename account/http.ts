@@ -4,6 +4,7 @@ import type { Request, Response } from "express";
 import { ipKeyGenerator } from "express-rate-limit";
 import { Refusal } from "../shared/errors.ts";
 import { HEADERS } from "../shared/names.ts";
+import { JsonText } from "./json-text.ts";
 
 const RETRY_SECONDS = 5;
 /** Content type of a form. */
@@ -41,7 +42,7 @@ export function send(response: Response, status: number, type: string, body: str
 
 /** A bare object, or an error object. */
 export function sendJson(response: Response, status: number, body: object): void {
-  send(response, status, "application/json", JSON.stringify(body));
+  send(response, status, "application/json", body instanceof JsonText ? body.text : JSON.stringify(body));
 }
 
 /**

@@ -31,7 +31,12 @@ function refusalOf(error: unknown): Refusal {
   const specifics = error instanceof Error ? error.message : "";
   if (error instanceof StoreProblem)
     return new Refusal("conflict", { specifics, remedy: error.remedy, cause: error });
-  if (errorCode(error) === "EADDRINUSE" || errorCode(error) === "EACCES")
+  if (errorCode(error) === "EADDRINUSE")
+    return new Refusal("invalid_args", {
+      specifics: "Another program listens on this port, maybe another account service.",
+      remedy: "Choose another --port, or end that program.",
+    });
+  if (errorCode(error) === "EACCES")
     return new Refusal("invalid_args", {
       specifics: `${specifics}.`,
       remedy: "Choose another --port or --folder.",

@@ -37,19 +37,20 @@ export interface NodeOptions {
   environment?: Record<string, string>;
 }
 
-/**
- * `SVC_BENCH_NODE_FLAGS` (such as `--cpu-prof`) and `node` go to the daemon's Node. A Home of an
- * earlier daemon may go on.
- */
+/** What `SVC_BENCH_NODE_FLAGS` (such as `--cpu-prof`) gives the Node of a measured process. */
+export function nodeFlags(): string[] {
+  return (process.env["SVC_BENCH_NODE_FLAGS"] ?? "").split(" ").filter((flag) => flag !== "");
+}
+
+/** `nodeFlags` and `node` go to the daemon's Node. A Home of an earlier daemon may go on. */
 export async function startDaemon(node: NodeOptions = {}, home = scratchPath("home")): Promise<Daemon> {
   await requireBundles();
-  const flags = (process.env["SVC_BENCH_NODE_FLAGS"] ?? "").split(" ").filter((flag) => flag !== "");
   const environment = plainEnvironment({
     [ENVIRONMENT.home]: home,
     [ENVIRONMENT.webPort]: "0",
     ...node.environment,
   });
-  const child = start(process.execPath, [...flags, ...(node.flags ?? []), SVC, "daemon", "run"], {
+  const child = start(process.execPath, [...nodeFlags(), ...(node.flags ?? []), SVC, "daemon", "run"], {
     env: environment,
   });
   const client = new DaemonClient(home, null);

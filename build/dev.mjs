@@ -27,8 +27,8 @@ const FOLDERS = {
 /** An editor that saves several files causes one restart. */
 const SETTLED_MS = 100;
 const POLL_MS = 200;
-/** Beside that of the installed svc. */
-const WEB_PORT = "8850";
+/** Beside those of the installed svc and its account service. */
+const WEB_PORT = "8860";
 
 process.chdir(ROOT);
 installDependencies();

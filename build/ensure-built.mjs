@@ -15,6 +15,7 @@ export const PAGE_FOLDER = join("dist", "webview");
  */
 export const DEVELOPMENT_MARK = join(PAGE_FOLDER, ".development");
 const SOURCES = [
+  "account",
   "build",
   "cli",
   "client",

@@ -4,11 +4,10 @@
  * The browser, interop and longer suites run only on the oldest version.
  */
 import "./node-version.cjs";
-import { spawnSync } from "node:child_process";
 import { delimiter, join, sep } from "node:path";
 import { installCached } from "./cache.mjs";
 import { ensureBuilt } from "./ensure-built.mjs";
-import { MOCHA, runSuite, testFiles } from "./suite.mjs";
+import { runHere, runSuite, testFiles } from "./suite.mjs";
 
 const VERSIONS = ["22.23.3", "24.21.0"];
 const ELSEWHERE = ["agents", "browser", "editor", "interop", "package", "withstand"];
@@ -31,10 +30,7 @@ async function passes(version) {
   const environment = { PATH: `${bin}${delimiter}${process.env.PATH ?? ""}` };
   const begin = performance.now();
   console.log(`\nNode ${version}`);
-  if (files.length > 0) {
-    const env = { ...process.env, ...environment };
-    return spawnSync(node, [...MOCHA, ...files], { stdio: "inherit", env }).status === 0;
-  }
+  if (files.length > 0) return runHere(files, { node, environment });
   const { passed, failed } = await runSuite({
     node,
     environment,

@@ -167,6 +167,12 @@ function describeCommand(command: Command): string {
   ].join("\n");
 }
 
+/** The command group of a command; "" for one that stands alone, and for what belongs to it. */
+function groupOf(words: string): string {
+  const first = words.split(" ", 1)[0] ?? "";
+  return first in GROUPS ? first : "";
+}
+
 export function commandsPage(): string {
   return [
     "# Command line",
@@ -190,9 +196,7 @@ export function commandsPage(): string {
       group === "" ? "## Commands" : `## svc ${group}`,
       "",
       ...(group === "" ? [] : [`${GROUPS[group]}.`, ""]),
-      ...COMMANDS.filter(({ words }) =>
-        words.includes(" ") ? words.startsWith(`${group} `) : group === "",
-      ).map(describeCommand),
+      ...COMMANDS.filter(({ words }) => group === groupOf(words)).map(describeCommand),
     ]),
   ].join("\n");
 }

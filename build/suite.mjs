@@ -3,13 +3,16 @@
  * a browser or the disk. Each mocha runs a few files of one folder, and its output appears in one
  * piece when it ends.
  */
-import { spawn } from "node:child_process";
+import { spawn, spawnSync } from "node:child_process";
 import { readdirSync } from "node:fs";
-import { availableParallelism } from "node:os";
+import { availableParallelism, constants } from "node:os";
 import { dirname, join } from "node:path";
 
-/** Node's arguments that run mocha; paths, globs and more of mocha's options follow. */
-export const MOCHA = ["node_modules/mocha/bin/mocha.js", "--config", "test/mocharc.json"];
+/**
+ * Node's arguments that run mocha; paths, globs and more of mocha's options follow. With tsx among
+ * its own options, mocha would start a second process, and answer an interrupt with success.
+ */
+const MOCHA = ["--import=tsx", "node_modules/mocha/bin/mocha.js", "--config", "test/mocharc.json"];
 
 /** As test/reporter.cjs prints it. */
 const CLOSING = /^(\d+) passed, (\d+) failed\n?/gmu;
@@ -57,30 +60,40 @@ for (const signal of ["SIGINT", "SIGTERM"])
   });
 
 /**
+ * Runs one mocha in this terminal, with these paths and options of mocha's. Answers whether it
+ * passed. An interrupt of mocha's ends this process too.
+ */
+export function runHere(args, { node = process.execPath, environment = {} } = {}) {
+  const env = { ...process.env, ...environment };
+  const { status, signal } = spawnSync(node, [...MOCHA, ...args], { stdio: "inherit", env });
+  if (signal !== null) process.exit(128 + constants.signals[signal]);
+  return status === 0;
+}
+
+/**
  * Runs one mocha; answers its output and counts. One that ended badly without a failed test counts
  * as one more that failed.
  */
-function run({ node, environment, files }) {
-  return new Promise((resolve) => {
-    const child = spawn(node, [...MOCHA, ...files], {
-      stdio: ["ignore", "pipe", "pipe"],
-      env: { ...process.env, ...environment },
-    });
-    running.add(child);
-    let output = "";
-    for (const stream of [child.stdout, child.stderr])
-      stream.setEncoding("utf8").on("data", (text) => (output += text));
-    child.on("error", (error) => (output += `${error.message}\n`));
-    child.on("close", (code, signal) => {
-      running.delete(child);
-      const last = [...output.matchAll(CLOSING)].at(-1);
-      const [passed, failed] = [Number(last?.[1] ?? 0), Number(last?.[2] ?? 0)];
-      const text = output.replaceAll(CLOSING, "");
-      if (failed > 0 || (code === 0 && last !== undefined)) resolve({ output: text, passed, failed });
-      const end = `mocha ended with ${signal ?? `code ${code}`}: ${files.join(" ")}`;
-      resolve({ output: `${text}${end}\n`, passed, failed: 1 });
-    });
+async function run({ node, environment, files }) {
+  const child = spawn(node, [...MOCHA, ...files], {
+    stdio: ["ignore", "pipe", "pipe"],
+    env: { ...process.env, ...environment },
   });
+  running.add(child);
+  let output = "";
+  for (const stream of [child.stdout, child.stderr])
+    stream.setEncoding("utf8").on("data", (text) => (output += text));
+  child.on("error", (error) => (output += `${error.message}\n`));
+  const [code, signal] = await new Promise((resolve) => {
+    child.on("close", (...end) => resolve(end));
+  });
+  running.delete(child);
+  const last = [...output.matchAll(CLOSING)].at(-1);
+  const [passed, failed] = [Number(last?.[1] ?? 0), Number(last?.[2] ?? 0)];
+  const text = output.replaceAll(CLOSING, "");
+  if (failed > 0 || (code === 0 && last !== undefined)) return { output: text, passed, failed };
+  const end = `mocha ended with ${signal ?? `code ${code}`}: ${files.join(" ")}`;
+  return { output: `${text}${end}\n`, passed, failed: 1 };
 }
 
 /**

@@ -1,6 +1,7 @@
 /**
  * `npm test [-- FILES]`: sets up what is missing, builds, and runs mocha over real parts. Works on
- * a fresh clone. FILES narrow the run: paths or globs below test/, and mocha's options.
+ * a fresh clone. FILES narrow the run: paths or globs below test/, then mocha's options, or those
+ * alone.
  * `--withstand`, `--package`, `--agents` and `--editor` run the longer suites of these names
  * instead. Files that fail run once more, alone (build/suite.mjs). The last line is `N passed,
  * N failed`.
@@ -12,7 +13,7 @@ import { installAgents } from "./agents.mjs";
 import { installEditor } from "./editor.mjs";
 import { ensureBuilt } from "./ensure-built.mjs";
 import { requireCommands } from "./prerequisites.mjs";
-import { MOCHA, runSuite, testFiles } from "./suite.mjs";
+import { runHere, runSuite, testFiles } from "./suite.mjs";
 
 ensureBuilt();
 requireCommands({
@@ -46,8 +47,8 @@ async function runAll(files, atOnce) {
   process.exit(failed === 0 ? 0 : 1);
 }
 
-if (first === undefined)
-  await runAll(testFiles("test").filter((file) => !LONGER.includes(file.split(sep)[1])));
+const usual = testFiles("test").filter((file) => !LONGER.includes(file.split(sep)[1]));
+if (first === undefined) await runAll(usual);
 if (first === "--agents") {
   try {
     process.env.SVC_AGENTS_BIN = installAgents();
@@ -71,6 +72,6 @@ if (first === "--editor") {
 const longer = LONGER.find((folder) => first === `--${folder}`);
 if (longer !== undefined && !ONCE.includes(longer) && rest.length === 0)
   await runAll(testFiles(`test/${longer}`), 1);
-const files = longer === undefined ? first : `test/${longer}/**/*.test.ts`;
-const { status } = spawnSync(process.execPath, [...MOCHA, files, ...rest], { stdio: "inherit" });
-process.exit(status ?? 1);
+const files = longer === undefined ? [first] : [`test/${longer}/**/*.test.ts`];
+if (longer === undefined && first.startsWith("-")) files.unshift(...usual);
+process.exit(runHere([...files, ...rest]) ? 0 : 1);

@@ -53,8 +53,10 @@ ${choices(commands, 1).join("\n")}
       if [ -z "$first" ]; then echo "${nextWords(commands, "").join(" ")}"; return; fi
       if [ -z "$second" ]; then
         case "$first" in
-${Object.keys(GROUPS)
-  .map((group) => `          ${group}) echo "${nextWords(commands, group).join(" ")}"; return ;;`)
+${nextWords(commands, "")
+  .map((first) => [first, nextWords(commands, first).join(" ")])
+  .filter(([, next]) => next !== "")
+  .map(([first, next]) => `          ${first}) echo "${next}"; return ;;`)
   .join("\n")}
           completion) echo "${SHELLS.join(" ")}"; return ;;
         esac

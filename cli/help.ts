@@ -50,7 +50,13 @@ function rows(out: Output, entries: readonly (readonly [string, string])[]): voi
   for (const [name, text] of entries) out.line(`  ${name.padEnd(longest)}  ${text}`.trimEnd());
 }
 
-function printCommand(out: Output, command: Command): void {
+/** What may follow `words`, with a few words each. */
+function rowsBelow(words: string, commands: readonly Command[]): [string, string][] {
+  const below = commands.filter((entry) => entry.words.startsWith(`${words} `));
+  return below.map((entry) => [entry.words.slice(words.length + 1), brief(entry)]);
+}
+
+function printCommand(out: Output, command: Command, commands: readonly Command[]): void {
   out.line(summaryOf(command));
   out.line();
   out.line(`${out.style("bold", "Usage:")} ${usage(command)}`);
@@ -60,6 +66,12 @@ function printCommand(out: Output, command: Command): void {
     ...[...(command.options ?? []), ...GLOBAL_OPTIONS].map(optionRow),
     ["-h, --help", "Show this help"],
   ]);
+  const below = rowsBelow(command.words, commands);
+  if (below.length > 0) {
+    out.line();
+    out.line(out.style("bold", "Commands:"));
+    rows(out, below);
+  }
   if (command.examples) {
     out.line();
     out.line(out.style("bold", "Examples:"));
@@ -71,19 +83,15 @@ function printCommand(out: Output, command: Command): void {
 export function printHelp(words: string, commands: readonly Command[], out: Output): void {
   const command = commands.find((entry) => entry.words === words);
   if (command) {
-    printCommand(out, command);
+    printCommand(out, command, commands);
     return;
   }
-  const inGroup = commands.filter((entry) => entry.words.startsWith(`${words} `));
   if (words !== "") {
     out.line(`${GROUPS[words] ?? ""}.`);
     out.line();
     out.line(`${out.style("bold", "Usage:")} svc ${words} COMMAND [options]`);
     out.line();
-    rows(
-      out,
-      inGroup.map((entry) => [entry.words.slice(words.length + 1), brief(entry)]),
-    );
+    rows(out, rowsBelow(words, commands));
     out.line();
     out.line(`For the options of a command: svc ${words} COMMAND --help`);
     return;

@@ -16,8 +16,9 @@ const EXIT = { done: 0, refused: 1, usage: 2, unreachable: 3, interrupted: 130 }
 /** Shows an error to people on standard error, and to scripts as an envelope if it has one. */
 function report(error: unknown, out: Output, context: CommandContext | null): number {
   if (error instanceof UsageError) {
+    const words = error.words || (context?.words ?? "");
     out.note(`svc: ${error.message}`);
-    out.note(`Help: svc ${error.words === "" ? "" : `${error.words} `}--help`);
+    out.note(`Help: svc ${words === "" ? "" : `${words} `}--help`);
     return EXIT.usage;
   }
   if (error instanceof DaemonUnreachable) {

@@ -155,11 +155,16 @@ function unknownOption(flag: string, known: readonly Option[], words: string): U
   return new UsageError(`Unknown option ${name.slice(0, 80)}.${meant}`, words);
 }
 
-/** The words that may follow a command group. */
+/** The words that may follow a command group, or a command. */
 function subcommands(group: string): string[] {
   return COMMANDS.filter(({ words }) => words.startsWith(`${group} `)).map(({ words }) =>
     words.slice(group.length + 1),
   );
+}
+
+function unknownSubcommand(words: string, word: string): UsageError {
+  const meant = didYouMean(word, subcommands(words), `svc ${words} `);
+  return new UsageError(`There is no command 'svc ${words} ${word.slice(0, 80)}'.${meant}`, words);
 }
 
 const INVITATION = new RegExp(`(^|=)${DIRECT.invitationPrefix}[\\w-]{16}`, "u");
@@ -188,12 +193,8 @@ export function parse(argv: readonly string[]): Invocation | HelpRequest {
           : unknownOption(refused, GLOBAL_OPTIONS, "");
       throw unknownCommand(args[0]);
     }
-    throw new UsageError(
-      args[0] === undefined
-        ? `Which 'svc ${words}' command?`
-        : `There is no command 'svc ${words} ${args[0].slice(0, 80)}'.${didYouMean(args[0], subcommands(words), `svc ${words} `)}`,
-      words,
-    );
+    if (args[0] === undefined) throw new UsageError(`Which 'svc ${words}' command?`, words);
+    throw unknownSubcommand(words, args[0]);
   }
   const known = optionsOf(command);
   const stranger = flags.find((flag) => !known.some(({ name }) => flag.split("=", 1)[0] === `--${name}`));
@@ -205,6 +206,7 @@ export function parse(argv: readonly string[]): Invocation | HelpRequest {
       throw new UsageError(`${place.name.toUpperCase()} is missing.`, words);
   if (positional.length > places.length) {
     const extra = positional[places.length] ?? "";
+    if (places.length === 0 && subcommands(words).length > 0) throw unknownSubcommand(words, extra);
     throw new UsageError(`Unexpected argument: ${extra.slice(0, 80)}. Quote text that has spaces.`, words);
   }
 

@@ -4,7 +4,7 @@ import { accessCommands } from "./tables/access.ts";
 import { accountCommands } from "./tables/account.ts";
 import { accountServiceCommands } from "./tables/account-service.ts";
 import { actorCommands } from "./tables/actors.ts";
-import { daemonCommands } from "./tables/daemon.ts";
+import { daemonCommands, programCommands } from "./tables/daemon.ts";
 import { directCommands } from "./tables/direct.ts";
 import { groupCommands } from "./tables/groups.ts";
 import { messageCommands } from "./tables/messages.ts";
@@ -21,4 +21,5 @@ export const COMMANDS: readonly Command[] = [
   ...accountCommands,
   ...accessCommands,
   ...accountServiceCommands,
+  ...programCommands,
 ];

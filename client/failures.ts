@@ -1,4 +1,12 @@
 import type { ErrorBody } from "../shared/errors.ts";
+import { shellWords } from "../shared/quoting.ts";
+import { resolveHome } from "./paths.ts";
+
+/** The command that starts a daemon for this Home where this process's environment holds. */
+export function startCommand(home: string): string {
+  const named = home === resolveHome(process.env) ? [] : ["--home", home];
+  return shellWords(["svc", "daemon", "start", ...named]);
+}
 
 /**
  * No daemon answers at this Home. This isn't an error of the catalogue, because those come from a
@@ -15,7 +23,7 @@ export class DaemonUnreachable extends Error {
     reason: string,
     cause?: unknown,
     problem = `No daemon answers for the Home ${home} (${reason}).`,
-    remedy = "Start it with 'svc daemon start', or 'svc up' in this terminal.",
+    remedy = `Start it with: ${startCommand(home)}`,
   ) {
     super(`${problem} ${remedy}`, cause === undefined ? undefined : { cause });
     this.name = "DaemonUnreachable";

@@ -17,7 +17,6 @@ export class Agent {
   readonly #waiting = new Map<number, (answer: Answer) => void>();
   #lastId = 0;
   #rest = "";
-  /** Its input is closed, or the process has ended: nothing is answered from now on. */
   #isOver = false;
 
   private constructor(name: string, process: ChildProcessByStdio<Writable, Readable, null>) {
@@ -52,6 +51,11 @@ export class Agent {
     if (error) throw new Error(error.message);
     agent.#write({ jsonrpc: "2.0", method: "notifications/initialized" });
     return agent;
+  }
+
+  /** Its input is closed, or the process has ended: nothing is answered from now on. */
+  get isOver(): boolean {
+    return this.#isOver;
   }
 
   /** The result of a tool. Throws when it answers with an error. */

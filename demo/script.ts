@@ -15,23 +15,59 @@ export const PROJECT_FILES: Readonly<Record<string, string>> = {
   ].join("\n"),
 };
 
+const IS_OVER =
+  "I only follow the demo's script, and my part is over. To talk to a real agent, add one to a Group of yours.";
+
 export const PERSON_ASKS = "The voucher test fails now and then. Can you two find out why?";
 
-interface Batch {
-  messages: { event: LedgerEvent }[];
-  batch_id: string | null;
+type Message = Extract<LedgerEvent, { kind: "chat.message" }>;
+
+/** Messages and the batch that acknowledges them. */
+interface Taken {
+  messages: Message[];
+  batch: string | null;
 }
 
-/** Takes messages until one comes, as an agent's loop does. */
+/** Acknowledges the batch before and waits for more. After a while there may be none. */
+async function take(agent: Agent, ack: string | null): Promise<Taken> {
+  const { messages, batch_id: batch } = (await agent.tool("svc_inbox_read", {
+    wait_seconds: 20,
+    ...(ack === null ? {} : { ack }),
+  })) as unknown as { messages: { event: LedgerEvent }[]; batch_id: string | null };
+  return {
+    messages: messages.map(({ event }) => event).filter((event) => event.kind === "chat.message"),
+    batch,
+  };
+}
+
+/** Takes messages until one comes that is meant, as an agent's loop does. */
 export async function next(
   agent: Agent,
   ack: string | null,
-): Promise<{ event: LedgerEvent; batch: string | null }> {
-  for (let acknowledged = ack; ; acknowledged = null) {
-    const input = { wait_seconds: 20, ...(acknowledged === null ? {} : { ack: acknowledged }) };
-    const { messages, batch_id: batchId } = (await agent.tool("svc_inbox_read", input)) as unknown as Batch;
-    const chat = messages.find(({ event }) => event.kind === "chat.message");
-    if (chat) return { event: chat.event, batch: batchId };
+  isMeant: (message: Message) => boolean = () => true,
+): Promise<{ event: Message; batch: string | null }> {
+  for (let acknowledged = ack; ; ) {
+    const { messages, batch } = await take(agent, acknowledged);
+    const event = messages.find(isMeant);
+    if (event) return { event, batch };
+    acknowledged = batch;
+  }
+}
+
+/**
+ * Goes on when the agent's part is over: takes what comes, and tells a person here that nobody
+ * reads it. Ends with the agent.
+ */
+export async function listen(agent: Agent, ack: string | null): Promise<void> {
+  try {
+    for (let acknowledged = ack; ; ) {
+      const { messages, batch } = await take(agent, acknowledged);
+      for (const { id, by } of messages)
+        if (by === "user") await agent.tool("svc_message_reply", { event_id: id, text: IS_OVER });
+      acknowledged = batch;
+    }
+  } catch (error) {
+    if (!agent.isOver) throw error;
   }
 }
 
@@ -47,7 +83,8 @@ export async function planner(agent: Agent, pause: () => Promise<void>): Promise
     insight: "Find the cause, don't fix it yet.",
     idempotency_key: "demo-ask-coder",
   });
-  const answered = await next(agent, asked.batch);
+  const isReply = ({ by, data }: Message) => by === "coder" && data.message_mode !== "mail";
+  const answered = await next(agent, asked.batch, isReply);
   await pause();
   await agent.tool("svc_file", { event_id: await attachmentOf(agent, answered.event) });
   await agent.tool("svc_message_reply", {
@@ -59,7 +96,8 @@ export async function planner(agent: Agent, pause: () => Promise<void>): Promise
     to: ["coder"],
     text: "Thanks! When you are at it: please count in cents everywhere in `checkout`.",
   });
-  await next(agent, answered.batch);
+  const last = await next(agent, answered.batch, isReply);
+  void listen(agent, last.batch);
 }
 
 /** The message of the coder's that carries the log. */
@@ -91,4 +129,5 @@ export async function coder(agent: Agent, pause: () => Promise<void>): Promise<v
   const mail = await next(agent, asked.batch);
   await pause();
   await agent.tool("svc_message_reply", { event_id: mail.event.id, message_mode: "send", text: "On it." });
+  void listen(agent, mail.batch);
 }

@@ -2,7 +2,7 @@
 import { setTimeout as delay } from "node:timers/promises";
 import type { Agent } from "./agent.ts";
 import { awaitViewers } from "./audience.ts";
-import { next } from "./script.ts";
+import { listen, next } from "./script.ts";
 import type { DemoSession, Home, Screen } from "./session.ts";
 
 /** Between the steps, so that people can follow. */
@@ -105,7 +105,9 @@ export async function exchange({ office, lab }: Sides, stage: Stage): Promise<vo
     event_id: asked.event.id,
     text: "Yes: the fan was off in run 3. Here it is the same.",
   });
-  await next(office.agent, null);
+  void listen(lab.agent, asked.batch);
+  const answered = await next(office.agent, null);
+  void listen(office.agent, answered.batch);
   stage.say("The lab's lead reads the file and answers; the answer is back at the office.");
 }
 

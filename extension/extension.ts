@@ -63,6 +63,7 @@ export function activate(context: vscode.ExtensionContext): void {
   offerCommand(parts);
   setImmediate(() => {
     link.open(instance);
+    link.window.watchNeedsYou((items) => instance.needsYou(items));
     notifyWaiting(parts);
   });
 }

@@ -31,8 +31,11 @@ function actionOf(
   { instance }: Parts,
   { kind, group_id: groupId, actor }: NeedsYouItem,
 ): { title: string; command: CommandName; row: object } {
-  if (actor === null || kind === "request" || kind === "connection")
-    return { title: "Open the Workbench", command: "openWorkbench", row: { kind: "group", groupId } };
+  const group = { kind: "group", groupId };
+  // There the words are compared.
+  if (kind === "connection") return { title: "Show the Connections", command: "showConnections", row: group };
+  if (actor === null || kind === "request")
+    return { title: "Open the Workbench", command: "openWorkbench", row: group };
   const row = { kind: "actor", groupId, actorId: actor.id };
   // A notification is one line. The whole question is read before it is decided.
   return kind === "waiting" && instance.actor(groupId, actor.id)?.answerable === true

@@ -154,7 +154,7 @@ export class ToolCaller {
     const defaults = tool.defaultsFor?.(given) ?? tool.defaults;
     for (const [argument, value] of Object.entries({ ...defaults, ...(named ? rest : given) }))
       input[tool.fields?.[argument] ?? way?.arguments[argument] ?? argument] = value;
-    if (tool.fields?.["idempotency_key"] && input["client_id"] === undefined)
+    if (plan.takes.includes("idempotency_key") && input["client_id"] === undefined)
       input["client_id"] = crypto.randomUUID();
     const operation = way?.operation ?? plan.operation;
     const stop = operation === "inbox_read" ? reportProgress(progress) : undefined;

@@ -75,14 +75,16 @@ export function actorReason({ state, reason }: Presence): string {
 
 /**
  * What its row says. An Actor that waits says what for, because that also tells that it waits, and
- * whether it is connected is in the tooltip. What the ticker above shows isn't said twice.
+ * whether it is connected is in the tooltip. What the ticker above shows (`inTicker`) isn't said
+ * twice.
  */
 export function rowWords(presence: Presence, inTicker: boolean): { word: string; reason: string } {
   const { word } = actorWords(presence);
   const reason = actorReason(presence);
-  if (presence.state === "waiting" && reason !== "")
+  if (presence.state === "waiting" && reason !== "" && !inTicker)
     return { word: reason.replace(`; ${NOT_CONNECTED}`, ""), reason: "" };
-  return { word, reason: inTicker && presence.state === "working" ? "" : reason };
+  const isSaid = inTicker && (presence.state === "working" || presence.state === "waiting");
+  return { word, reason: isSaid ? "" : reason };
 }
 
 /** The daemon runs it, in a terminal. */

@@ -62,7 +62,7 @@ const FrameGroup = z.strictObject({
 export type FrameGroup = z.infer<typeof FrameGroup>;
 
 /** Counted before any of them is looked at. */
-const FrameGroups = z.pipe(
+export const FrameGroups = z.pipe(
   z.custom<unknown[]>((value) => Array.isArray(value) && value.length <= LIMITS.group.perHome),
   z.array(FrameGroup),
 );

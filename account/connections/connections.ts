@@ -218,29 +218,49 @@ export class Connections {
     const invitations = store.db
       .selectFrom("group_invitations")
       .selectAll()
-      .where((eb) => eb.or([eb("source_member", "=", member), eb("recipient_member", "=", member)]))
       .orderBy("created_at", "desc")
       .orderBy("id");
-    const connections = store.db
-      .selectFrom("group_connections")
-      .selectAll()
-      .where((eb) => eb.or([eb("source_member", "=", member), eb("target_member", "=", member)]))
-      .orderBy("created_at", "desc")
-      .orderBy("id");
+    const connections = store.db.selectFrom("group_connections").selectAll();
+    // Each side by itself: an index of its own has the last ones first, so older ones cost nothing.
+    const closedInvitations = (
+      side: "source_member" | "recipient_member",
+    ): Promise<GroupInvitationsTable[]> =>
+      invitations
+        .where(side, "=", member)
+        .where("state", "!=", "accepted")
+        .where((eb) => eb.or([eb("state", "!=", "pending"), eb("expires_at", "<=", now)]))
+        .limit(groups.closedShown)
+        .execute();
+    const closedConnections = (side: "source_member" | "target_member"): Promise<GroupConnectionsTable[]> =>
+      connections
+        .where(side, "=", member)
+        .where("closed_at", "is not", null)
+        .orderBy("closed_at", "desc")
+        .orderBy("id")
+        .limit(groups.closedShown)
+        .execute();
     return {
       invitations: await invitations
+        .where((eb) => eb.or([eb("source_member", "=", member), eb("recipient_member", "=", member)]))
         .where("state", "=", "pending")
         .where("expires_at", ">", now)
         .limit(groups.outstanding * 2)
         .execute(),
-      connections: await connections.where("closed_at", "is", null).execute(),
+      connections: await connections
+        .where((eb) => eb.or([eb("source_member", "=", member), eb("target_member", "=", member)]))
+        .where("closed_at", "is", null)
+        .orderBy("created_at", "desc")
+        .orderBy("id")
+        .execute(),
       closed: {
-        invitations: await invitations
-          .where("state", "!=", "accepted")
-          .where((eb) => eb.or([eb("state", "!=", "pending"), eb("expires_at", "<=", now)]))
-          .limit(groups.closedShown)
-          .execute(),
-        connections: await connections.where("closed_at", "is not", null).limit(groups.closedShown).execute(),
+        invitations: latest(
+          [...(await closedInvitations("source_member")), ...(await closedInvitations("recipient_member"))],
+          ({ created_at: createdAt }) => createdAt,
+        ),
+        connections: latest(
+          [...(await closedConnections("source_member")), ...(await closedConnections("target_member"))],
+          ({ closed_at: closedAt }) => closedAt!,
+        ),
       },
     };
   }
@@ -309,6 +329,11 @@ async function checkActive(db: Queries, member: string, words: string): Promise<
 }
 
 /** A UUID that the ticket's signature and the recipient determine (EXT-011). */
+/** As many as the page shows, by this time. */
+function latest<Row>(rows: Row[], at: (row: Row) => number): Row[] {
+  return rows.sort((one, other) => at(other) - at(one)).slice(0, groups.closedShown);
+}
+
 function invitationId({ signature }: ConnectGroupTicket, recipient: string): string {
   const digest = createHash("sha256")
     .update(JSON.stringify([signature, recipient]))

@@ -1,4 +1,5 @@
 /** Devices: the memberships of daemons. Their credentials, names and retirement. */
+import { type RawBuilder, sql } from "kysely";
 import type { Clock } from "../../platform/clock.ts";
 import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
@@ -26,6 +27,15 @@ export interface Device {
 /** What a device is called where people read it (DIR-046). */
 export function shownDeviceName(device: { display_name: string | null; hostname: string }): string {
   return device.display_name ?? `${BRAND} · ${device.hostname.slice(-LABEL_SHOWN)}`;
+}
+
+/** The same as an expression of the store. */
+export function shownName(kind: Store["kind"]): RawBuilder<string> {
+  const label =
+    kind === "postgres"
+      ? sql`right(hostname, ${sql.lit(LABEL_SHOWN)})`
+      : sql`substr(hostname, ${sql.lit(-LABEL_SHOWN)})`;
+  return sql`coalesce(display_name, ${sql.lit(`${BRAND} · `)} || ${label})`;
 }
 
 // oxlint-disable-next-line no-control-regex

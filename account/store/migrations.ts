@@ -250,6 +250,18 @@ const MIGRATIONS: Record<string, Migration> = {
         .execute();
     },
   },
+  "0014_newest_invitations": {
+    // A member's page shows the last invitations that are over, of all that are kept.
+    async up(db: Db) {
+      for (const side of ["source_member", "recipient_member"]) {
+        await db.schema
+          .createIndex(`group_invitations_${side}_newest`)
+          .on("group_invitations")
+          .columns([side, "created_at desc", "id"])
+          .execute();
+      }
+    },
+  },
 };
 
 /** What a selection says about a Group, besides its member. */

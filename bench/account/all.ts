@@ -8,7 +8,14 @@ import { bareStatements, type FilledStore, filledStore } from "./store.ts";
 
 const NAMES = {
   directory: { sqlite: "account directory of 50, SQLite", postgres: "account directory of 50, PostgreSQL" },
-  registration: { sqlite: "account registration, SQLite", postgres: "account registration, PostgreSQL" },
+  registration: {
+    sqlite: "account registration, directory of 5, SQLite",
+    postgres: "account registration, directory of 5, PostgreSQL",
+  },
+  registrationOf50: {
+    sqlite: "account registration, directory of 50, SQLite",
+    postgres: "account registration, directory of 50, PostgreSQL",
+  },
   million: {
     sqlite: "account directory beside 1,000,000 devices, SQLite",
     postgres: "account directory beside 1,000,000 devices, PostgreSQL",
@@ -20,6 +27,9 @@ type Kind = keyof typeof NAMES.directory;
 
 const SMALL = 1000;
 const MILLION = 1_000_000;
+/** Machines in one directory: of a person, and of somebody with very many. */
+const FEW = 5;
+const MANY = 50;
 /** In place of a million in a short run. */
 const SHORT_MILLION = 20_000;
 /**
@@ -63,12 +73,12 @@ let cluster: Cluster | null = null;
 const stores = new Map<string, Promise<FilledStore>>();
 
 /** The store of this size, filled when the first figure needs it. */
-function storeOf(kind: Kind, devices: number): Promise<FilledStore> {
-  const name = `${kind} ${devices}`;
+function storeOf(kind: Kind, devices: number, perMember = MANY): Promise<FilledStore> {
+  const name = `${kind} ${devices} ${perMember}`;
   let store = stores.get(name);
   if (store === undefined) {
     if (kind === "postgres") cluster ??= Cluster.started({ isDurable: true });
-    store = filledStore(kind === "sqlite" ? null : cluster!.database(), devices);
+    store = filledStore(kind === "sqlite" ? null : cluster!.database(), { devices, perMember });
     stores.set(name, store);
   }
   return store;
@@ -76,14 +86,29 @@ function storeOf(kind: Kind, devices: number): Promise<FilledStore> {
 
 /** What is asked of the service, the bare statements beside it, and how near it should come. */
 const ROWS = {
-  directory: { asked: "directories", bare: "directories", what: "statement", goal: 0.35, floor: 0.18 },
-  registration: { asked: "registrations", bare: "upserts", what: "upsert", goal: 0.3, floor: 0.15 },
+  directory: {
+    asked: "directories",
+    bare: "directories",
+    what: "statement",
+    of: MANY,
+    goal: 0.35,
+    floor: 0.18,
+  },
+  registration: { asked: "registrations", bare: "upserts", what: "upsert", of: FEW, goal: 0.3, floor: 0.15 },
+  registrationOf50: {
+    asked: "registrations",
+    bare: "upserts",
+    what: "upsert",
+    of: MANY,
+    goal: 0.3,
+    floor: 0.15,
+  },
 } as const;
 
 /** As many requests to the service as bare statements on the same store. */
 async function besideBare(row: keyof typeof ROWS, kind: Kind, { requests, rounds }: Shape): Promise<Figure> {
-  const { asked, bare: statement, what, goal, floor } = ROWS[row];
-  const store = await storeOf(kind, SMALL);
+  const { asked, bare: statement, what, of, goal, floor } = ROWS[row];
+  const store = await storeOf(kind, SMALL, of);
   await forgetCounts(store);
   const bare = await bareStatements(store, WIDTH);
   const rates = await withService(store, (service) =>
@@ -192,9 +217,8 @@ function measurement(name: string, take: (shape: Shape) => Promise<Figure>): Mea
 const KINDS = ["sqlite", "postgres"] as const;
 
 export const accountMeasurements: readonly Measurement[] = [
-  ...KINDS.map((kind) => measurement(NAMES.directory[kind], (shape) => besideBare("directory", kind, shape))),
-  ...KINDS.map((kind) =>
-    measurement(NAMES.registration[kind], (shape) => besideBare("registration", kind, shape)),
+  ...(["directory", "registration", "registrationOf50"] as const).flatMap((row) =>
+    KINDS.map((kind) => measurement(NAMES[row][kind], (shape) => besideBare(row, kind, shape))),
   ),
   measurement(NAMES.processes, processes),
   ...KINDS.map((kind) => measurement(NAMES.million[kind], (shape) => scale(kind, shape))),

@@ -5,7 +5,7 @@ import { readFileSync } from "node:fs";
 import { freePort } from "../../demo/free-port.ts";
 import { ENVIRONMENT } from "../../shared/names.ts";
 import { registrationStatement } from "../../shared/wire/v1/signing.ts";
-import { requireBundles, SVC } from "../daemon.ts";
+import { nodeFlags, requireBundles, SVC } from "../daemon.ts";
 import { bytesFile, httpRequest, load } from "../native.ts";
 import { plainEnvironment, start, stop } from "../processes.ts";
 import type { FilledStore } from "./store.ts";
@@ -30,7 +30,8 @@ export class Service {
   static async started(store: FilledStore): Promise<Service> {
     await requireBundles();
     const port = await freePort();
-    const args = [SVC, "account-service", "--folder", store.folder, "--port", `${port}`, "--origin", ORIGIN];
+    const served = ["--folder", store.folder, "--port", `${port}`, "--origin", ORIGIN];
+    const args = [...nodeFlags(), SVC, "account-service", ...served];
     const database = store.database === null ? {} : { [ENVIRONMENT.accountDatabase]: store.database };
     const child = start(process.execPath, args, { env: plainEnvironment(database) });
     for (const deadline = performance.now() + 30_000; ; ) {

@@ -8,8 +8,6 @@ import { RealClock } from "../../platform/real-clock.ts";
 import { TestInstance } from "../../test/account/service.ts";
 import { scratchPath } from "../folder.ts";
 
-/** Devices of each member: all of them are in one directory. */
-const PER_MEMBER = 50;
 const ROWS_AT_ONCE = 10_000;
 /** Devices that ask. Each may do so 30 times a minute. */
 const ASKING = 1000;
@@ -53,10 +51,19 @@ class Turns {
 }
 
 const sha256 = (text: string): Buffer => createHash("sha256").update(text).digest();
-const memberOf = (device: number): string => `member-${Math.floor(device / PER_MEMBER)}`;
 
-/** Makes a store with `devices` active devices, each with its binding. */
-export async function filledStore(database: string | null, devices: number): Promise<FilledStore> {
+/** How many active devices a store has, and how many of them each member has in one directory. */
+export interface Filling {
+  devices: number;
+  perMember: number;
+}
+
+/** Makes a store whose devices each have their binding. */
+export async function filledStore(
+  database: string | null,
+  { devices, perMember }: Filling,
+): Promise<FilledStore> {
+  const memberOf = (device: number): string => `member-${Math.floor(device / perMember)}`;
   const folder = scratchPath("account");
   const store = await openStore({ folder, database, log: quiet });
   if (database === null) kept.push(store);
@@ -78,9 +85,7 @@ export async function filledStore(database: string | null, devices: number): Pro
     await insert(
       "members",
       ["id", "name", "is_admin", "created_at"],
-      numbers
-        .filter((number) => number % PER_MEMBER === 0)
-        .map((number) => [memberOf(number), "Ann", 0, now]),
+      numbers.filter((number) => number % perMember === 0).map((number) => [memberOf(number), "Ann", 0, now]),
     );
     await insert(
       "devices",

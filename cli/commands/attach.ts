@@ -6,12 +6,12 @@ import { constants } from "node:os";
 import type { WebSocket } from "ws";
 import { openTerminal } from "../../client/actor-terminal.ts";
 import { RefusedByDaemon } from "../../client/failures.ts";
+import { RESTORE_TERMINAL, TerminalOutput } from "../../client/terminal-output.ts";
 import type { ErrorBody } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import type { TerminalMessage, TerminalRequest, WriterState } from "../../shared/terminal.ts";
 import type { CommandContext } from "../context.ts";
 import { oneLine } from "../output.ts";
-import { RESTORE_TERMINAL, TerminalOutput } from "../terminal-output.ts";
 
 /** Ctrl-], also in the form of the kitty keyboard protocol. */
 const DETACH = ["\u001d", "\u001b[93;5u"];

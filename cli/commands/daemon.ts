@@ -4,7 +4,7 @@ import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { DaemonSilent, DaemonUnreachable } from "../../client/failures.ts";
+import { DaemonSilent, DaemonUnreachable, startCommand } from "../../client/failures.ts";
 import { homePaths } from "../../client/paths.ts";
 import { isAlive } from "../../client/process-state.ts";
 import { Refusal } from "../../shared/errors.ts";
@@ -111,7 +111,10 @@ export async function status(context: CommandContext): Promise<number> {
     started_at: null,
   };
   if (context.out.json) context.out.document({ ok: true, result: absent });
-  else context.out.line(`No daemon is running for ${context.home}. Start it with 'svc daemon start'.`);
+  else
+    context.out.line(
+      `No daemon is running for ${context.home}. Start it with: ${startCommand(context.home)}`,
+    );
   return 3;
 }
 

@@ -118,6 +118,10 @@ export const daemonCommands: readonly Command[] = [
     personOnly: true,
     run: async (context) => (await import("../commands/service.ts")).installService(context),
   },
+];
+
+/** For agents and shells rather than for people. */
+export const programCommands: readonly Command[] = [
   {
     words: "mcp",
     summary:

@@ -77,7 +77,8 @@ export class HookStates {
       judged.remember();
       isOther = questionOf(fresh.hooks) !== questionOf(judged.state);
       // The end of a session takes nothing out of the queue.
-      if (hook.kind !== "session") this.#tellInput(launch, fresh.hooks, judged.state);
+      const isSame = fresh.hooks.session?.id === judged.state.session?.id;
+      if (isSame) this.#tellInput(launch, fresh.hooks, judged.state);
       this.#deps.questions.reported(launch, judged.state);
       return change;
     });

@@ -4,6 +4,7 @@
  * state agree on runtime, process and token. Otherwise the state is `unavailable`, never an old
  * one.
  */
+import { askingWords } from "../../shared/activity/asking.ts";
 import type { EventData } from "../../shared/events.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { RUNS_UNTOLD } from "../../shared/names.ts";
@@ -80,7 +81,8 @@ function fromHooks({ quietSeconds, now, trouble }: Evidence, hooks: HookState): 
   const open = hooks.operations.filter(isOpen);
   const held = open.findLast(({ status }) => status === "waiting");
   if (held !== undefined) {
-    return { state: "waiting", reason: `waits for permission to use ${held.tool_name || "a tool"}` };
+    const permission = `waits for permission to use ${held.tool_name || "a tool"}`;
+    return { state: "waiting", reason: askingWords(held.tool_name) ?? permission };
   }
   if (hooks.turn?.isWaiting === true) return { state: "waiting", reason: "waits for your answer" };
   const operation = open.at(-1);

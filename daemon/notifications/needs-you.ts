@@ -49,7 +49,7 @@ export class NeedsYou {
   readonly #waits = new Map<string, ReadonlyMap<string, Wait>>();
   /** The person's requests of each Group, as last looked at. */
   readonly #revisions = new Map<string, number>();
-  /** When what no longer waits ended. */
+  /** Monotonic time at which what no longer waits ended. */
   readonly #past = new Map<string, number>();
   readonly #changed = new Signal<[entered: readonly NeedsYouItem[]]>();
 
@@ -175,7 +175,7 @@ export class NeedsYou {
     if (isDeepStrictEqual(before, now)) return;
     if (now.size === 0) this.#items.delete(place);
     else this.#items.set(place, now);
-    const time = this.#sources.clock.now();
+    const time = this.#sources.clock.monotonic();
     for (const [key, ended] of this.#past) if (time - ended >= FORGET_MS) this.#past.delete(key);
     for (const key of before.keys()) if (!now.has(key)) this.#past.set(key, time);
     const isNew = ({ key }: NeedsYouItem): boolean => !before.has(key) && !this.#past.has(key);

@@ -78,7 +78,7 @@ export class Push {
   readonly #deps: PushDependencies;
   readonly #closing = new AbortController();
   readonly #running = new Set<Promise<unknown>>();
-  /** When each subscription was last sent something, oldest first. */
+  /** Monotonic times at which each subscription was last sent something, oldest first. */
   readonly #recent = new Map<string, number[]>();
   #document: JsonDocument<Subscriptions> | null;
   #key: Promise<PushKey> | null = null;
@@ -271,7 +271,6 @@ export class Push {
     if (this.#closing.signal.aborted) return { sent: false, reason: "The daemon is shutting down." };
     if (outcome === "gone") {
       await this.#update((all) => all.filter((one) => one.id !== id));
-      this.#recent.delete(id);
       return { sent: false, reason: "The browser has ended its subscription. It was removed." };
     }
     const at = timestamp(this.#deps.clock);
@@ -312,8 +311,13 @@ export class Push {
   }
 
   #mayGo(id: string): boolean {
-    const now = this.#deps.clock.now();
-    const recent = (this.#recent.get(id) ?? []).filter((at) => now - at < MINUTE_MS);
+    const now = this.#deps.clock.monotonic();
+    for (const [one, times] of this.#recent) {
+      const recent = times.filter((at) => now - at < MINUTE_MS);
+      if (recent.length === 0) this.#recent.delete(one);
+      else this.#recent.set(one, recent);
+    }
+    const recent = this.#recent.get(id) ?? [];
     if (recent.length >= LIMITS.push.perMinute) return false;
     this.#recent.set(id, [...recent, now]);
     return true;

@@ -203,10 +203,14 @@ export class Runtimes implements ActorRunner {
   async close(): Promise<void> {
     this.#closing = true;
     for (const stop of this.#stops.splice(0)) stop();
-    const slots = this.#launches.slots();
-    await Promise.all(
-      slots.map((slot) => this.#inTurn(slot, () => this.#stop(slot, "the daemon stopped", CLOSE_SECONDS))),
-    );
+    const reason = "the daemon stopped";
+    await Promise.all([
+      ...this.#launches
+        .slots()
+        .map((slot) => this.#inTurn(slot, () => this.#stop(slot, reason, CLOSE_SECONDS))),
+      // They are being stopped already, with more patience.
+      ...this.#launches.leaving().flatMap((slot) => [this.#stop(slot, reason, CLOSE_SECONDS), slot.last]),
+    ]);
     await this.#launches.lastRuns.settled();
   }
 
@@ -311,7 +315,7 @@ export class Runtimes implements ActorRunner {
   async #stop(slot: Slot, reason: string, seconds: number = LIMITS.terminal.stopSeconds): Promise<void> {
     const { run } = slot;
     if (run === null || run.process === null) return;
-    run.requested = reason;
+    run.requested ??= reason;
     const { signal } = entryOf(run.launch.runtime).end;
     await this.#ends.end(kinOf(run, run.process), signal, run.exited, seconds);
     await run.over;
@@ -330,7 +334,7 @@ export class Runtimes implements ActorRunner {
       if (run.requested === null) {
         const data = { actor_id: actorId, reason: "process_exit", exit_code: exit.code, signal: exit.signal };
         await group.note({ kind: "actor.stop", by: "system", data });
-      } else if (this.#closing) {
+      } else if (this.#closing && this.#isThere(slot)) {
         await group.note({
           kind: "actor.stop",
           by: "system",
@@ -366,11 +370,17 @@ export class Runtimes implements ActorRunner {
     }).catch((error: unknown) => this.#log("start", group, actorId, error));
   }
 
-  async #forget({ group, actor_id: actorId }: Slot): Promise<void> {
+  #isThere({ group, generation }: Slot): boolean {
+    const isOpen = this.#deps.registry.find(group.group_id) === group;
+    return isOpen && group.record.actors.some((actor) => actor.generation === generation);
+  }
+
+  async #forget(slot: Slot): Promise<void> {
+    const { group } = slot;
     // The Group's files are gone with it, or belong to another.
     if (this.#deps.registry.find(group.group_id) !== group) return;
-    await this.#launches.identities.end(group, actorId);
-    await removeHookCommand(this.#deps.files, group.paths, actorId);
+    await this.#launches.identities.end(group, slot);
+    await removeHookCommand(this.#deps.files, group.paths, slot.actor_id);
   }
 
   /** Processes of Actors that are gone, or whose Group is, end. */
@@ -383,11 +393,11 @@ export class Runtimes implements ActorRunner {
         slot.run?.prompter?.consider();
         continue;
       }
-      this.#launches.drop(slot);
-      if (group !== undefined && actor === undefined) this.#launches.lastRuns.forget(group, slot.actor_id);
-      void this.#inTurn(slot, () => this.#stop(slot, "the Actor was removed")).catch((error: unknown) =>
-        this.#log("stop", slot.group, slot.actor_id, error),
+      const ended = this.#inTurn(slot, () => this.#stop(slot, "the Actor was removed")).catch(
+        (error: unknown) => this.#log("stop", slot.group, slot.actor_id, error),
       );
+      this.#launches.drop(slot, ended);
+      if (group !== undefined && actor === undefined) this.#launches.lastRuns.forget(group, slot.actor_id);
     }
   }
 

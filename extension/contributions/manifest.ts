@@ -1,4 +1,5 @@
 /** The extension's manifest and its texts, from the tables beside this file. */
+import { DEFAULT_WEB_PORT, DIRECT } from "../../shared/names.ts";
 import { PRODUCT_VERSION } from "../../shared/version.ts";
 import { DEFINITION_PROVIDER } from "./agents.ts";
 import { COMMANDS, type CommandName, commandId } from "./commands.ts";
@@ -101,11 +102,20 @@ export function createManifest(): Manifest {
             media: { svg: "media/svc.svg", altText: "svc" },
             completionEvents: [
               `onCommand:${commandId(step.command)}`,
-              ...(step.done === undefined ? [] : [`onContext:${step.done}`]),
+              ...(step.done === undefined ? [] : doneEvents(step.done)),
             ],
           })),
         },
       ],
+      configurationDefaults: {
+        // A remote window would announce each port of the daemon as an application of the person.
+        "remote.portsAttributes": Object.fromEntries(
+          [DEFAULT_WEB_PORT, DIRECT.defaultPort].map((port) => [
+            port,
+            { label: "svc", onAutoForward: "silent" },
+          ]),
+        ),
+      },
       configuration: {
         title: "svc",
         properties: Object.fromEntries(
@@ -123,6 +133,14 @@ export function createManifest(): Manifest {
     },
   };
   return { manifest, texts: texts.all };
+}
+
+/**
+ * What ticks a step that is done without its command. The editor overlooks what is true when it
+ * reads the steps, which is before it shows them for the first time, so the showing counts as well.
+ */
+function doneEvents(done: string): string[] {
+  return [`onContext:${done}`, `onContext:${done} && activeEditor == gettingStartedPage`];
 }
 
 /** The files of the manifest by name, as they are in `extension/`. */

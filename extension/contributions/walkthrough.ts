@@ -7,10 +7,7 @@ interface Step {
   description: string;
   command: CommandName;
   button: string;
-  /**
-   * When it is done without its command. The editor ticks what becomes true while the walkthrough
-   * is open, not what was true before.
-   */
+  /** When it is done without its command. */
   done?: string;
 }
 

@@ -9,6 +9,7 @@ import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import type { Connection } from "../../shared/operations/connect.ts";
 import type { DirectRelation } from "../../shared/operations/direct.ts";
 import type { GroupSummary } from "../../shared/operations/groups.ts";
+import type { NeedsYouItem } from "../../shared/operations/notifications.ts";
 import type { Question } from "../../shared/operations/questions.ts";
 import type { ArgumentsOf, OperationName, ResultOf } from "../../shared/operations/registry.ts";
 import type { GroupsListener } from "../../shared/stream-client/listeners.ts";
@@ -50,6 +51,11 @@ interface Entry extends KnownGroup {
 const READERS = 4;
 /** Changes within this time are told together. */
 const TOGETHER_MS = 30;
+/**
+ * The same while more Groups wait to be read. An editor asks for every row again each time, which
+ * takes longer than reading a few of 200 Groups.
+ */
+const READING_MS = 500;
 /** Made when it is first needed: that takes tens of milliseconds. */
 let collator: Intl.Collator | undefined;
 
@@ -67,7 +73,12 @@ export class Instance extends EventEmitter<{ change: [] }> implements GroupsList
   #connect: Connected["connect"] = null;
   #loaded = false;
   #round = 0;
-  #telling: ReturnType<typeof setTimeout> | null = null;
+  /** How often connections were asked for, and which of the answers is shown. */
+  #asked = 0;
+  #taken = 0;
+  /** Connections that wait for the person, as last heard. */
+  #awaiting = "";
+  #telling: { at: number; timer: ReturnType<typeof setTimeout> } | null = null;
   readonly #waiting: string[] = [];
   #readers = 0;
 
@@ -176,6 +187,14 @@ export class Instance extends EventEmitter<{ change: [] }> implements GroupsList
     this.#read(groupId);
   }
 
+  /** What waits for the person has changed. The stream says nothing else about connections. */
+  needsYou(items: readonly Pick<NeedsYouItem, "key" | "kind">[]): void {
+    const awaiting = items.flatMap(({ key, kind }) => (kind === "connection" ? [key] : [])).join();
+    if (awaiting === this.#awaiting) return;
+    this.#awaiting = awaiting;
+    this.refreshConnections().catch(() => {});
+  }
+
   /** Forgets everything, as another daemon may answer next. */
   clear(): void {
     this.#round += 1;
@@ -186,6 +205,7 @@ export class Instance extends EventEmitter<{ change: [] }> implements GroupsList
     this.#shared = null;
     this.#connect = null;
     this.#loaded = false;
+    this.#awaiting = "";
     this.#tell();
   }
 
@@ -213,13 +233,16 @@ export class Instance extends EventEmitter<{ change: [] }> implements GroupsList
   /** Reads the connections and the account again: the stream says nothing about them. */
   async refreshConnections(): Promise<void> {
     const round = this.#round;
+    const asked = ++this.#asked;
     const [{ relations }, { connections }, account, connected] = await Promise.all([
       this.#source.call("connect_direct_status", {}),
       this.#source.call("connection_list", {}),
       this.#source.call("account_show", {}),
       this.#source.call("connect_status", {}),
     ]);
-    if (round !== this.#round) return;
+    // A later question may have been answered earlier.
+    if (round !== this.#round || asked < this.#taken) return;
+    this.#taken = asked;
     this.#relations = relations;
     this.#connections = connections;
     this.#account = account;
@@ -277,7 +300,7 @@ export class Instance extends EventEmitter<{ change: [] }> implements GroupsList
         entry.actors = actors;
         entry.scopes = scopes;
         entry.questions = questions;
-        this.#tell();
+        this.#tell(this.#waiting.length > 0 ? READING_MS : TOGETHER_MS);
       } catch {
         // The Group is gone or the connection is lost. Either is told by the stream.
       }
@@ -288,11 +311,16 @@ export class Instance extends EventEmitter<{ change: [] }> implements GroupsList
     this.#readers -= 1;
   }
 
-  #tell(): void {
-    if (this.#telling !== null) return;
-    this.#telling = setTimeout(() => {
+  #tell(within = TOGETHER_MS): void {
+    const at = performance.now() + within;
+    if (this.#telling !== null) {
+      if (this.#telling.at <= at) return;
+      clearTimeout(this.#telling.timer);
+    }
+    const timer = setTimeout(() => {
       this.#telling = null;
       this.emit("change");
-    }, TOGETHER_MS);
+    }, within);
+    this.#telling = { at, timer };
   }
 }

@@ -9,7 +9,7 @@ import type { Program } from "./program.ts";
 /** `svc daemon start` gives up earlier by itself. */
 const START_MS = 60_000;
 const STOP_MS = 30_000;
-const ANSWER_MS = 10_000;
+const ANSWER_MS = 60_000;
 const LOOK_AGAIN_MS = 25;
 
 /**

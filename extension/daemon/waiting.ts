@@ -64,8 +64,9 @@ function order({ since }: Waiting): number {
 }
 
 /** What a click on the item does. */
-export function remedyOf(item: Waiting): "question" | "terminal" | "workbench" | "account" {
+export function remedyOf(item: Waiting): "question" | "terminal" | "workbench" | "connections" | "account" {
   if (item.kind === "joined") return "account";
   if (item.kind === "question") return "question";
+  if (item.kind === "connection") return "connections";
   return item.kind === "actor" && hasTerminal(item.actor) ? "terminal" : "workbench";
 }

@@ -2,6 +2,7 @@
 import * as vscode from "vscode";
 import type { WebSocket } from "ws";
 import { openTerminal } from "../../client/actor-terminal.ts";
+import { TerminalOutput } from "../../client/terminal-output.ts";
 import { actorName } from "../../shared/actor-words.ts";
 import type { TerminalMessage, TerminalRequest, WriterState } from "../../shared/terminal.ts";
 import type { Parts } from "../parts.ts";
@@ -23,8 +24,9 @@ class ActorTerminal implements vscode.Pseudoterminal {
   readonly #resized = new vscode.EventEmitter<vscode.TerminalDimensions | undefined>();
   readonly onDidWrite = this.#written.event;
   readonly onDidOverrideDimensions = this.#resized.event;
-  /** Characters may be cut anywhere between messages. */
+  /** Characters and sequences may be cut anywhere between messages. */
   #decoder = new TextDecoder();
+  #output = new TerminalOutput();
   #socket: WebSocket | null = null;
   #writer: WriterState = "nobody";
   #size: vscode.TerminalDimensions | undefined;
@@ -101,7 +103,7 @@ class ActorTerminal implements vscode.Pseudoterminal {
 
   #receive(data: Buffer, isOutput: boolean): void {
     if (isOutput) {
-      this.#written.fire(this.#decoder.decode(data, { stream: true }));
+      this.#written.fire(this.#decoder.decode(this.#output.filter(data), { stream: true }));
       this.#send({ type: "ack", bytes: data.length });
       return;
     }
@@ -109,6 +111,7 @@ class ActorTerminal implements vscode.Pseudoterminal {
     switch (message.type) {
       case "screen":
         this.#decoder = new TextDecoder();
+        this.#output = new TerminalOutput();
         this.#fit(message.columns, message.rows);
         this.#writer = message.writer;
         this.#written.fire(RESET + message.data);

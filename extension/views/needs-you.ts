@@ -55,8 +55,10 @@ function commandOf(item: Waiting): vscode.Command {
   const { groupId } = item;
   const row =
     item.kind === "actor" ? { kind: "actor", groupId, actorId: item.actor.id } : { kind: "group", groupId };
-  return remedy === "terminal"
-    ? { command: commandId("openTerminal"), title: "Open its terminal", arguments: [row] }
+  if (remedy === "terminal")
+    return { command: commandId("openTerminal"), title: "Open its terminal", arguments: [row] };
+  return remedy === "connections"
+    ? { command: commandId("showConnections"), title: "Show the connections", arguments: [row] }
     : { command: commandId("openWorkbench"), title: "Open the Workbench", arguments: [row] };
 }
 

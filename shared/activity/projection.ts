@@ -5,6 +5,7 @@
  * again.
  */
 import { LIMITS } from "../limits.ts";
+import { askingWords } from "./asking.ts";
 import type { RuntimeActivityEvent } from "./event.ts";
 import { isTerminal } from "./status.ts";
 
@@ -68,7 +69,7 @@ export function textOf(activity: ShownActivity): string | null {
     case "started":
       return `${activity.tool_name} is running`;
     case "waiting":
-      return `${activity.tool_name} waits for permission`;
+      return askingWords(activity.tool_name) ?? `${activity.tool_name} waits for permission`;
     case "completed":
       return `${activity.tool_name} is done`;
     case "failed":

@@ -1,7 +1,9 @@
 /** Invitations and connections between Groups of two members: what holds, and what is refused. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
+import { Operator } from "../../account/operator.ts";
 import { sweep } from "../../account/store/sweep.ts";
+import { RealRandom } from "../../platform/real-random.ts";
 import { verifies } from "../requirements.ts";
 import { DENIED, encoded, GroupInstance } from "./group-instance.ts";
 import { csrfOf, KINDS, type TestBrowser, TestService } from "./service.ts";
@@ -298,6 +300,74 @@ for (const kind of KINDS) {
       assert.deepEqual(reasons, ["ended", "ended", "group_gone", "retired"]);
     });
 
+    it("end with a member who is removed, at every step and on both sides", async () => {
+      const remove = async (one: GroupInstance): Promise<void> => {
+        const { store, settings, clock } = service;
+        const operator = new Operator({ store, settings, clock, random: new RealRandom() });
+        await operator.disableMember(one.member_id);
+      };
+      const isOut = async (one: GroupInstance): Promise<void> => {
+        assert.match((await one.member.get("/connect")).headers["location"] ?? "", /^\/login/u);
+        assert.equal((await one.device.get("/v1/connect/groups")).status, 403);
+        const reported = await one.device.post("/v1/connect/groups", { invalidated: [randomUUID()] });
+        assert.equal(reported.status, 403);
+      };
+      const steps = ["select", "invited", "accepting", "connected", "synced"] as const;
+      for (const step of steps) {
+        for (const side of ["inviter", "invited"] as const) {
+          const what = `${side}, ${step}`;
+          const [by, to] = [
+            await instance(await service.member(`By ${what} ${count}`)),
+            await instance(await service.member(`To ${what} ${count}`)),
+          ];
+          const [gone, left] = side === "inviter" ? [by, to] : [to, by];
+          // The forms of both are open before anyone is removed.
+          const csrf = async (one: GroupInstance) =>
+            csrfOf((await one.member.get("/connect")).body as string);
+          const [csrfBy, csrfTo] = [await csrf(by), await csrf(to)];
+          const invite = async (ticket = by.select("g")) =>
+            by.member.post("/connect/select", { csrf: csrfBy, ticket, recipient: to.member_id });
+          const accept = async (invitation: string) =>
+            to.member.post("/connect/select", { csrf: csrfTo, ticket: to.select("h"), invitation });
+          if (step === "select") await remove(gone);
+          const isInvited = (await invite()).status === 200;
+          assert.equal(isInvited, step !== "select", what);
+          if (isInvited) {
+            const [invitation] = await to.invitations();
+            let removed = step === "invited" ? remove(gone) : Promise.resolve();
+            await removed;
+            // The removal begins while the inviter's instance is asked about its Group.
+            if (step === "accepting")
+              by.answers = (proper) => {
+                removed = remove(gone);
+                return { status: 200, body: proper };
+              };
+            const { status } = await accept(invitation!);
+            await removed;
+            if (step === "invited") assert.notEqual(status, 200, what);
+            if (step === "connected" || step === "synced") {
+              assert.equal(status, 200, what);
+              if (step === "synced")
+                for (const one of [by, to]) assert.equal((await one.links()).length, 1, what);
+              await remove(gone);
+            }
+          }
+          await isOut(gone);
+          assert.deepEqual(await left.links(), [], what);
+          assert.deepEqual(await active(by), [], what);
+          assert.deepEqual(
+            (await invitationsOf(by)).filter(({ state }) => state === "pending"),
+            [],
+            what,
+          );
+          assert.deepEqual(await left.invitations(), [], what);
+          // Nor does anyone begin another with a removed member.
+          const again = await left.submit({ ticket: left.select("again"), recipient: gone.member_id });
+          assert.equal(again.status, 400, what);
+        }
+      }
+    });
+
     it("are at most one for the same two Groups, whoever invites and however often it is accepted", async () => {
       verifies("EXT-031", "EXT-032");
       for (let round = 0; round < 3; round += 1) {
@@ -316,6 +386,33 @@ for (const kind of KINDS) {
         assert.equal(links.length, round + 1);
         service.clock.advance(60_000);
       }
+    });
+
+    it("show the last that ended first, whichever side they were made from", async () => {
+      await ann.connect("g", ben, "h");
+      const [row] = await connectionsOf(ann);
+      const { source_member: annId, target_member: benId } = row!;
+      const ended = Array.from({ length: 60 }, (_, index) => ({
+        ...row!,
+        ...(index % 2 === 0 ? {} : { source_member: benId, target_member: annId }),
+        id: randomUUID(),
+        pair: randomUUID(),
+        source_title: `T${index}.`,
+        target_title: `T${index}.`,
+        // The first to end is the last that was made.
+        created_at: row!.created_at - index,
+        closed_at: row!.created_at + index,
+        end_reason: "ended" as const,
+        ended_by: annId,
+      }));
+      const { db } = service.store;
+      await db.insertInto("group_connections").values(ended).execute();
+      const page = (await ann.member.get("/connect")).body as string;
+      const shown = [...page.matchAll(/T(\d+)\.[^T]*with/gu)].map(([, index]) => Number(index));
+      assert.deepEqual(
+        shown,
+        Array.from({ length: 50 }, (_, index) => 59 - index),
+      );
     });
 
     it("are bounded, and forgotten after 30 days", async () => {

@@ -335,6 +335,25 @@ for (const kind of KINDS) {
       assert.equal((await device.post("/v1/device/name", { display_name: "x" }, anonymous)).status, 401);
     });
 
+    it("lists text and times exactly as they are stored", async () => {
+      const listed = async () =>
+        (await device.directory()).body.instances.find(
+          (entry: { device_id: string }) => entry.device_id === device.id,
+        );
+      await device.register(instance);
+      const name = `"Zoë"\\ 's <\u{1f600}>, {}`;
+      await device.post("/v1/device/name", { display_name: name });
+      for (const at of [0, 1, 999, 1_700_000_000_001, 1_799_999_999_999, 4_102_444_800_123]) {
+        await service.store.db
+          .updateTable("connect_instances")
+          .set({ registered_at: at })
+          .where("device_id", "=", device.id)
+          .execute();
+        const { display_name: shown, registered_at: registered } = await listed();
+        assert.deepEqual([shown, registered], [name, new Date(at).toISOString()]);
+      }
+    });
+
     it("takes names of 1 to 60 UTF-16 units that can be seen", async () => {
       verifies("DIR-054", "DIR-055", "DIR-056", "DIR-057");
       const named = async (name: unknown) =>

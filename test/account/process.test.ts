@@ -31,6 +31,10 @@ describe("svc account-service", function () {
       assert.match(early.stderr, /There is no account service in /u);
       assert.deepEqual(readdirSync(service.folder), []);
       await service.start();
+      const beside = ["--folder", join(service.folder, "beside"), "--port", String(service.port)];
+      const second = service.command(...beside);
+      assert.equal(second.status, 1);
+      assert.match(second.stderr, /^svc: Another program listens on this port, .* Choose another --port/mu);
       assert.equal(service.command("members").stdout, "There is no member yet.\n");
       assert.equal(service.command("devices").stdout, "There is no device yet.\n");
       await until("the link", () =>

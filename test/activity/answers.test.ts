@@ -104,6 +104,13 @@ describe("a runtime that asks for permission", () => {
     assert.equal(await after(10), "waiting: waits for permission to use Write");
   });
 
+  it("says that it asks, where the tool is one with which it speaks to its person", async () => {
+    await submit(start(), prompt("p1"), pre("t1", "AskUserQuestion"), ask("AskUserQuestion"));
+    assert.equal(await after(1), "waiting: asks you a question");
+    await submit(post("t1", "AskUserQuestion"), pre("t2", "ExitPlanMode"), ask("ExitPlanMode"));
+    assert.equal(await after(1), "waiting: asks you to approve its plan");
+  });
+
   it("waits by its notification when the request itself was lost", async () => {
     await submit(start(), prompt("p1"), pre("t1"), notify("permission_prompt", { prompt_id: "p1" }));
     assert.equal(await after(0), "waiting: waits for your answer");

@@ -100,6 +100,16 @@ describe("turns that no hook announces", () => {
       assert.deepEqual(since(), [], "its process ends before the turn of the last one has shown itself");
     });
 
+    it("a prompt in another session takes nothing out of the queue of this one", async () => {
+      const told: string[] = [];
+      setting.activity.onInput((_launch, step) => told.push(step));
+      const other = claude("s2");
+      await submit(other.start(), start(), prompt("p1"), prompt("p1"), stop("p1"));
+      assert.deepEqual(told.splice(0), ["next"]);
+      await submit(other.prompt("p2"));
+      assert.deepEqual(told, []);
+    });
+
     it("prompts behind a turn that wasn't announced count as queued, too", async () => {
       await submit(start(), prompt("p1"), prompt("p1"), stop("p1"), prompt("p2"), stop("p2"));
       assert.equal(state(), "working");

@@ -54,6 +54,8 @@ describe("ticker projection", () => {
     assert.deepEqual(texts(ticker, 0), ["Bash is running"]);
     ticker.apply(event(1, { status: "waiting" }), at(1), { live: true });
     assert.deepEqual(texts(ticker, 1), ["Bash waits for permission"]);
+    const asks = event(1, { status: "waiting", tool_name: "AskUserQuestion" });
+    assert.deepEqual(texts(showing(asks), 1), ["asks you a question"]);
     ticker.apply(event(2, { status: "completed" }), at(2), { live: true });
     assert.deepEqual(texts(ticker, 2), ["Bash is done"]);
     assert.deepEqual(texts(showing(event(0, { status: "failed" })), 0), ["Bash failed"]);

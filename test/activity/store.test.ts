@@ -221,6 +221,19 @@ describe("activity store", () => {
     );
   });
 
+  it("a prompt that takes up an earlier session, and that the disk refuses, doesn't shut that session out", async () => {
+    const launch = setting.launches.launch(setting.group, "ann");
+    const [fork, empty] = [claude("s2"), claude("s3")];
+    for (const payload of [fork.start("fork"), empty.start()]) await setting.submit(launch, payload);
+    files.fail = (at, path) => (at === "write" && path.includes("ann") ? diskError("ENOSPC") : null);
+    await setting.submit(launch, fork.prompt("p1"));
+    assert.equal(setting.log.lines.at(-1)?.fields["code"], "storage_full");
+    files.fail = () => null;
+    assert.equal((await setting.submit(launch, fork.pre("t1"))).reason, "session");
+    assert.equal((await setting.submit(launch, fork.prompt("p2"))).accepted, true);
+    assert.equal((await setting.submit(launch, fork.pre("t2"))).accepted, true);
+  });
+
   it("a write in its place that fails half-way leaves everything as it was, and the next one heals it", async () => {
     verifies("HOOK-014");
     const launch = setting.launches.launch(setting.group, "ann");

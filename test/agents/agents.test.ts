@@ -250,7 +250,7 @@ describe("real agents", function () {
     await agents.send("write-a-file", ["lead"]);
     await agents.says("lead", /permission to use Write/);
     assert.equal((await agents.presence("lead")).attention, true);
-    await shows("lead", "waits for permission to use Write");
+    await shows("lead", "waiting for you");
     const later = await agents.send("not now", ["lead"]);
     await until(
       "it says why",

@@ -53,7 +53,8 @@ describe("real agents' questions", function () {
     agents?.close();
   });
 
-  const card = (actor: string) => page.locator(`[data-actor=${actor}] svc-question`);
+  const card = (actor: string) =>
+    page.locator(".questions").getByRole("group", { name: new RegExp(`^${actor} asks`) });
   const shell = (actor: string, command: string) =>
     actor === "claude"
       ? { tool: "Bash", input: { command, description: "to see" } }

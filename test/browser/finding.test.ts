@@ -64,6 +64,41 @@ describe("Workbench: finding", () => {
     await page.keyboard.press("Escape");
   });
 
+  it("opens one palette for two presses while it loads, and takes keys as soon as a dialog is closed", async () => {
+    const { page } = await setting.window();
+    await openGroup(page, "alpha");
+    let wanted = 0;
+    let letGo = (): void => {};
+    const isReleased = new Promise<void>((resolve) => (letGo = resolve));
+    await page.route(/\/chunk-[^/]*\.js/u, async (route) => {
+      wanted += 1;
+      await isReleased;
+      await route.continue();
+    });
+    await page.keyboard.press("ControlOrMeta+k");
+    await until("its code is asked for", () => wanted > 0);
+    await page.keyboard.press("ControlOrMeta+k");
+    letGo();
+    await page.locator(".palette-field").waitFor();
+    assert.equal(await page.locator("svc-palette-dialog").count(), 1);
+    await page.keyboard.press("Escape");
+    await page.locator("dialog").waitFor({ state: "detached" });
+    // What had the focus before the dialog goes with its column. In one task: the page has had no
+    // time to look after the focus when the next key comes.
+    await page.locator("svc-actors .column-head .icon-button").click();
+    await page.locator("dialog[open]").waitFor();
+    await page.setViewportSize({ width: 360, height: 740 });
+    await page.locator("svc-actors").waitFor({ state: "detached" });
+    const target = await page.evaluate(() => {
+      document.querySelector<HTMLDialogElement>("dialog[open]")!.close();
+      const { activeElement } = document;
+      activeElement!.dispatchEvent(new KeyboardEvent("keydown", { key: "k", ctrlKey: true, bubbles: true }));
+      return activeElement!.closest("dialog") === null ? "page" : "dialog";
+    });
+    assert.equal(target, "dialog", "the closed dialog still has the focus");
+    await page.locator(".palette-field").waitFor();
+  });
+
   it("sorts the Groups as the person likes, marks drafts, and remembers both", async () => {
     const { page } = await setting.window();
     const titles = () => page.locator(".group-row .row-label").allTextContents();

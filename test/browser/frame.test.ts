@@ -116,6 +116,15 @@ describe("Workbench in a frame of another instance's page", function () {
       { channel: "svc.connect.frame.v1", frame_id: frameId, ...message, ...more },
       origin,
     ] as const);
+  /**
+   * Counts what is posted to the page in the frame from now on. Answers how to wait until the page
+   * has dealt with so many.
+   */
+  const counting = async (on: Page) => {
+    await inside(on).evaluate("globalThis.posted = 0; addEventListener('message', () => (posted += 1))");
+    return (count: number) =>
+      until(`${count} messages`, async () => (await inside(on).evaluate<number>("posted")) >= count);
+  };
   const signIn = async (on: Page, credential: string) => {
     await inside(on).locator("vscode-text-field").locator("input").fill(credential);
     await inside(on).locator("vscode-button", { hasText: "Sign in" }).click();
@@ -197,7 +206,8 @@ describe("Workbench in a frame of another instance's page", function () {
   });
 
   it("asks for a sign-in of its own, and tells its Groups only after it", async () => {
-    verifies("WB-001", "WB-002", "WB-004", "WB-022", "WB-028", "WB-057", "WB-058", "WB-060");
+    verifies("WB-001", "WB-002", "WB-004", "WB-022", "WB-025", "WB-027", "WB-028");
+    verifies("WB-057", "WB-058", "WB-060");
     const frameId = await open(page, entry);
     await until("it says that nobody is signed in", async () => (await types(page)).includes("locked"));
     await inside(page).locator(".sign-in", { hasText: "office.localhost" }).waitFor();
@@ -210,6 +220,10 @@ describe("Workbench in a frame of another instance's page", function () {
       instance_id: instanceId,
       device_id: targetDevice,
     });
+    const dealtWith = await counting(page);
+    const connections = { type: "select", group_id: groups["Bench"], action: "connections" };
+    await post(page, frameId, connections, { revision: 1 });
+    await dealtWith(1);
     const restricted = await lab.owner.result("access_token_create", {
       name: "Some",
       groups: [groups["Bench"]!],
@@ -217,7 +231,12 @@ describe("Workbench in a frame of another instance's page", function () {
     verifies("WB-072");
     await signIn(page, restricted.token);
     await inside(page).locator(".failure", { hasText: "administrator" }).waitFor();
-    assert.ok(!(await types(page)).includes("groups"));
+    await post(page, frameId, connections, { revision: 2 });
+    await dealtWith(2);
+    await until("it is locked again", async () => (await types(page)).length > 2);
+    assert.deepEqual(await types(page), ["ready", "locked", "locked"]);
+    const dialogs = inside(page).locator("dialog[open]");
+    assert.equal(await dialogs.count(), 0);
 
     const first = await lab.loginLink();
     const link = await lab.loginLink();
@@ -225,6 +244,7 @@ describe("Workbench in a frame of another instance's page", function () {
       await lab.owner.result("group_delete", { group_id: groupId, confirm: groupId });
     await signIn(page, first);
     await inside(page).locator("h1", { hasText: "No Group yet" }).waitFor();
+    assert.equal(await dialogs.count(), 0, "that Group isn't there any more");
     await inside(page).getByRole("button", { name: "Settings" }).click();
     await inside(page).getByRole("menuitem", { name: "Sign out" }).click();
     await inside(page).locator(".sign-in").waitFor();
@@ -306,7 +326,13 @@ describe("Workbench in a frame of another instance's page", function () {
     const connections = { type: "select", group_id: groups["Kiln"], revision: 4, action: "connections" };
     await post(page, frameId, connections);
     await dialog.waitFor();
-    assert.equal(await title(), "Kiln", "earlier revisions are ignored");
+    await at(4, groups["Kiln"]!);
+    const followed = (await heard(page)).filter(
+      ({ data }) => data.type === "selected" && data["revision"] !== 0,
+    );
+    const places = new Set(followed.map(({ data }) => data["group_id"]));
+    assert.deepEqual([...places], [groups["Kiln"]], "earlier revisions are ignored");
+    assert.equal(await title(), "Kiln");
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "detached" });
     await post(page, frameId, connections);
@@ -393,6 +419,7 @@ describe("Workbench in a frame of another instance's page", function () {
   it("hears nobody but the page that was named, and nothing that isn't a message", async () => {
     verifies("WB-031", "WB-032", "WB-033");
     const frameId = await admitted();
+    const dealtWith = await counting(page);
     await post(page, frameId, { type: "select", group_id: groups["Kiln"], revision: 1 });
     await until("it is selected", async () => (await last(page, "selected"))?.["revision"] === 1);
     const forged = {
@@ -403,7 +430,7 @@ describe("Workbench in a frame of another instance's page", function () {
       revision: 99,
     };
     // Another window of the entry's origin, and a page of another origin, both beside it.
-    for (const beside of [`${entry}/beside`, evil]) {
+    for (const [at, beside] of [`${entry}/beside`, evil].entries()) {
       await page.evaluate((address) => {
         const frame = document.createElement("iframe");
         frame.id = "beside";
@@ -416,6 +443,8 @@ describe("Workbench in a frame of another instance's page", function () {
       );
       await other.waitForLoadState();
       await other.evaluate((message) => parent.frames[0]!.postMessage(message, "*"), forged);
+      // A window that is gone by then would be nobody's.
+      await dealtWith(at + 2);
       await page.evaluate(() => document.querySelector("#beside")!.remove());
     }
     for (const wrong of [null, 1, "x", [], { ...forged, frame_id: randomUUID() }, { ...forged, token: 1 }]) {
@@ -425,7 +454,13 @@ describe("Workbench in a frame of another instance's page", function () {
         [wrong, origin],
       );
     }
-    assert.equal((await last(page, "selected"))?.["revision"], 1);
+    // A forged selection that had counted would be a later one.
+    await post(page, frameId, { type: "select", group_id: groups["Kiln"], revision: 2 });
+    const next = await until("the next selection", async () => {
+      const selected = await last(page, "selected");
+      return selected?.["revision"] === 1 ? null : selected;
+    });
+    assert.deepEqual([next["revision"], next["group_id"]], [2, groups["Kiln"]]);
     assert.equal(await inside(page).locator(".group-title").textContent(), "Kiln");
   });
 
@@ -475,6 +510,30 @@ describe("Workbench in a frame of another instance's page", function () {
       );
       assert.deepEqual(await types(hostile), []);
       await hostile.close();
+    }
+  });
+
+  it("asks every 15 seconds whether the person may still see it", async () => {
+    verifies("WB-063");
+    // The clock would be that of all pages.
+    const own = await browser.newContext({ ignoreHTTPSErrors: true });
+    try {
+      await own.clock.install();
+      const late = await own.newPage();
+      late.setDefaultTimeout(60_000);
+      await late.goto(entry);
+      await open(late, entry);
+      await until("it is locked", async () => (await types(late)).includes("locked"));
+      await signIn(late, await lab.loginLink());
+      await until("the Groups", async () => (await types(late)).includes("groups"));
+      const error = { code: "connect_frame_expired", message: "It has ended.", details: {} };
+      await late.route(/\/connect\/frame\?frame_id=/u, (route) =>
+        route.fulfill({ status: 403, json: { ok: false, error } }),
+      );
+      await own.clock.fastForward(15_000);
+      await until("it has ended", async () => (await types(late)).includes("expired"));
+    } finally {
+      await own.close();
     }
   });
 

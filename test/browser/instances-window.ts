@@ -1,5 +1,6 @@
 /** A window with other instances of the account: what a person does in it, and then sees. */
 import type { FrameLocator, Locator, Page } from "playwright-core";
+import { until } from "../support/until.ts";
 
 const PATIENCE_MS = 60_000;
 
@@ -46,6 +47,14 @@ export class InstancesWindow {
   async show(name: string, title: string): Promise<void> {
     await this.row(name).click();
     await this.inside.locator(".group-title", { hasText: title }).waitFor();
+  }
+
+  /** Waits until of all other instances only this one has a page in the window. */
+  async onlyPageOf(origin: string): Promise<void> {
+    await until(`the page of ${origin} alone`, () => {
+      const [, ...others] = this.page.frames();
+      return others.length === 1 && others[0]!.url().startsWith(origin);
+    });
   }
 
   async showSaved(name: string): Promise<void> {

@@ -4,7 +4,8 @@
  * in the frame has to misbehave, the browser gets one in its place.
  */
 import assert from "node:assert/strict";
-import type { Browser, BrowserContext, Frame, Locator, Page } from "playwright-core";
+import { text as textIn } from "node:stream/consumers";
+import type { Browser, BrowserContext, Frame, Locator, Page, Route } from "playwright-core";
 import { API_PREFIX } from "../../shared/names.ts";
 import type { ResultOf } from "../../shared/operations/registry.ts";
 import { FailingProxy } from "../account/failing-proxy.ts";
@@ -16,6 +17,7 @@ import { TestAuthority } from "../support/certificates.ts";
 import { textOf } from "../support/events.ts";
 import { MachineClock } from "../support/manual-clock.ts";
 import { until } from "../support/until.ts";
+import { violations } from "./axe.ts";
 import { launchBrowser } from "./setting.ts";
 
 const GROUP = "g_000000000001";
@@ -91,11 +93,14 @@ describe("Workbench: the account's other instances", function () {
   };
   const alone = () => until("the frame's end", async () => page.frames().length === 1);
   const current = () => list().locator("[aria-current]").allInnerTexts();
+  /** How many streams of the lab are open. */
+  const streams = async () => {
+    const metrics = await textIn(await lab.client.open("/metrics", {}));
+    return Number(/^svc_streams (\d+)$/mu.exec(metrics)?.[1]);
+  };
   /** From here on, the puppet is what frames show. */
-  const lie = () =>
-    context.route(`${labOrigin}/ui/connect/`, (route) =>
-      route.fulfill({ contentType: "text/html", body: PUPPET }),
-    );
+  const answerPuppet = (route: Route) => route.fulfill({ contentType: "text/html", body: PUPPET });
+  const lie = () => context.route(`${labOrigin}/ui/connect/`, answerPuppet);
   /** Clicks on it, and waits until a proof for a new frame is asked for. */
   const open = async (button: Locator) => {
     const before = asked.length;
@@ -123,19 +128,36 @@ describe("Workbench: the account's other instances", function () {
     // What is due within one step runs at once: a question would end after the next one begins.
     for (let passed = 0; passed < seconds; passed += 1) await page.clock.fastForward(1000);
   };
-  const settled = async (titles: string[]) =>
-    until("the Groups", async () => {
-      const shown = await groupRows().locator(".row-label").allInnerTexts();
-      return JSON.stringify(shown) === JSON.stringify(titles);
+  const titles = () => groupRows().locator(".row-label").allInnerTexts();
+  const settled = async (expected: string[]) =>
+    until("the Groups", async () => JSON.stringify(await titles()) === JSON.stringify(expected));
+
+  /** A profile of its own, which nobody has given or refused a permission yet. */
+  const profile = async () => {
+    const opened = await browser.newContext({
+      ignoreHTTPSErrors: true,
+      viewport: { width: 1280, height: 800 },
     });
+    opened.on("request", (request) => {
+      if (request.url() === `${officeOrigin}${API_PREFIX}/connect/open`)
+        asked.push((request.postDataJSON() as { frame_id: string }).frame_id);
+      if (request.url() === `${labOrigin}/ui/connect/`) loads += 1;
+    });
+    return opened;
+  };
+  /** A page of the office, where the person has signed in. */
+  const entered = async (within: BrowserContext) => {
+    const { url } = await office.client.result("login_link_create", {});
+    const first = await within.newPage();
+    await first.goto(officeOrigin + url.slice(url.indexOf("/#")));
+    await first.locator("svc-workbench").waitFor();
+    return first;
+  };
 
   before(async () => {
     authority = new TestAuthority();
     proxy = await FailingProxy.open();
-    [service, browser] = await Promise.all([
-      TestService.started({ origin: proxy.origin, clock: new MachineClock() }),
-      launchBrowser(),
-    ]);
+    service = await TestService.started({ origin: proxy.origin, clock: new MachineClock() });
     proxy.port = service.settings.port;
     ann = await service.member("Ann");
     [office, lab] = await Promise.all([
@@ -148,12 +170,10 @@ describe("Workbench: the account's other instances", function () {
     const originOf = async (side: Side) =>
       (await side.client.result("remote_access_show", {})).remote_access.origin!;
     [officeOrigin, labOrigin] = await Promise.all([originOf(office), originOf(lab)]);
-    context = await browser.newContext({ ignoreHTTPSErrors: true, viewport: { width: 1280, height: 800 } });
-    context.on("request", (request) => {
-      if (request.url() === `${officeOrigin}${API_PREFIX}/connect/open`)
-        asked.push((request.postDataJSON() as { frame_id: string }).frame_id);
-      if (request.url() === `${labOrigin}/ui/connect/`) loads += 1;
-    });
+    // As from the internet: the office's page needs the permission to reach the lab.
+    browser = await launchBrowser({ publicPort: new URL(officeOrigin).port });
+    context = await profile();
+    await context.grantPermissions(["local-network-access"], { origin: officeOrigin });
     await context.route(`${officeOrigin}${API_PREFIX}/connect`, async (route) => {
       if (told === null) return route.continue();
       const changed = told(await office.client.result("connect_status", {}));
@@ -163,11 +183,7 @@ describe("Workbench: the account's other instances", function () {
         await route.fulfill({ status: changed, json: { ok: false, error } });
       } else await route.fulfill({ json: { ok: true, result: changed } });
     });
-    const { url } = await office.client.result("login_link_create", {});
-    const first = await context.newPage();
-    await first.goto(officeOrigin + url.slice(url.indexOf("/#")));
-    await first.locator("svc-workbench").waitFor();
-    await first.close();
+    await (await entered(context)).close();
   });
   /** A tab of its own, which knows of nothing that other tests did. */
   beforeEach(async () => {
@@ -310,8 +326,28 @@ describe("Workbench: the account's other instances", function () {
         parent.postMessage(sent, "*");
     });
     // What was sent before this one has been heard.
-    await groups("Rig", "Samples", "Third");
-    await settled(["Rig", "Samples", "Third"]);
+    await post({ type: "selected", group_id: id(2), revision: 0 });
+    await until("the selection", async () => (await current()).some((text) => text.includes("Samples")));
+    assert.deepEqual(await titles(), ["Rig", "Samples"]);
+
+    // The frame's own window and the right id, but a page of another origin.
+    const elsewhere = `${officeOrigin}/elsewhere`;
+    await page.route(elsewhere, answerPuppet);
+    await remote()
+      .locator("iframe")
+      .evaluate((element, address) => element.setAttribute("src", address), elsewhere);
+    const moved = await until(
+      "the other page",
+      () => page.frames().find((one) => one.url() === elsewhere) ?? null,
+    );
+    // The page hears it before this listener does.
+    await page.evaluate(
+      "globalThis.origins = []; addEventListener('message', ({ origin }) => origins.push(origin))",
+    );
+    await moved.evaluate((sent) => parent.postMessage(sent, "*"), whole);
+    await until("it was heard", () => page.evaluate<boolean>("origins.length > 0"));
+    assert.deepEqual(await page.evaluate("origins"), [officeOrigin]);
+    assert.deepEqual(await titles(), ["Rig", "Samples"]);
   });
 
   it("stays usable while the page in the frame floods it", async () => {
@@ -333,8 +369,40 @@ describe("Workbench: the account's other instances", function () {
     await groupRows().first().waitFor({ state: "detached" });
     await row().locator(".instance-state", { hasText: "not signed in" }).waitFor();
     await remote().locator(".remote-note").waitFor();
+    assert.equal(await saved().count(), 0);
     await groups("Rig");
     await settled(["Rig"]);
+  });
+
+  it("has the list and the instance on pages of their own on a phone, and keeps the frame", async () => {
+    await show();
+    await (await frame()).evaluate(() => Object.assign(window, { mark: 7 }));
+    await page.setViewportSize({ width: 360, height: 740 });
+    const back = remote().getByRole("button", { name: "Show Groups" });
+    const listed = async () => {
+      await groupRows().first().waitFor();
+      await remote().waitFor({ state: "hidden" });
+    };
+    const shown = async () => {
+      await back.waitFor();
+      await list().waitFor({ state: "hidden" });
+    };
+    const checkPage = async () => {
+      assert.deepEqual(await violations(page), []);
+      assert.equal(await page.evaluate("document.documentElement.scrollWidth"), 360);
+    };
+    await shown();
+    await checkPage();
+    await back.click();
+    await listed();
+    await checkPage();
+    await groupRows().nth(1).click();
+    await shown();
+    await post({ type: "sidebar" });
+    await listed();
+    await row().click();
+    await shown();
+    assert.equal(await (await frame()).evaluate(() => (window as unknown as { mark: number }).mark), 7);
   });
 
   it("asks before a frame with unsaved input is left, and leaves it alone if told to stay", async () => {
@@ -468,6 +536,57 @@ describe("Workbench: the account's other instances", function () {
     await remote().getByRole("button", { name: "Open in its own tab" }).waitFor();
   });
 
+  it("says whether this browser blocks the local network, and shows what it may reach", async () => {
+    const other = await profile();
+    try {
+      await page.close();
+      page = await entered(other);
+      page.setDefaultTimeout(60_000);
+      await page.clock.install();
+      await page.reload();
+      await row().waitFor();
+      // Without a window it asks nobody, and refuses.
+      await open(row());
+      await until("the page was sent", () => loads === 1);
+      await pass(20);
+      await failed("frame_local_network");
+      await row().locator(".instance-state", { hasText: "blocked" }).waitFor();
+      await remote()
+        .locator(".remote-failed", { hasText: `your local network, where ${labOrigin} is` })
+        .waitFor();
+      const [tab] = await Promise.all([
+        other.waitForEvent("page"),
+        remote().locator(".remote-failed vscode-button", { hasText: "Open in its own tab" }).click(),
+      ]);
+      await tab.locator(".sign-in").waitFor();
+      assert.equal(new URL(tab.url()).origin, labOrigin);
+      const session = await other.newCDPSession(page);
+      const { targetInfo } = await session.send("Target.getTargetInfo");
+      const { browserContextId } = targetInfo;
+      const permit = async (setting: "prompt" | "granted") => {
+        for (const name of ["local-network-access", "loopback-network", "local-network"]) {
+          const scope = browserContextId === undefined ? {} : { browserContextId };
+          const permission = { permission: { name }, setting, origin: officeOrigin };
+          await session.send("Browser.setPermission", { ...permission, ...scope });
+        }
+      };
+      // A window would still ask. What the test answers for the page needs no permission.
+      await permit("prompt");
+      await other.route(`${labOrigin}/ui/connect/`, answerPuppet);
+      await open(row());
+      await frame();
+      await pass(20);
+      await failed("frame_silent");
+      await remote().locator(".remote-failed", { hasText: "If this browser asks whether" }).waitFor();
+      await other.unroute(`${labOrigin}/ui/connect/`, answerPuppet);
+      await permit("granted");
+      await row().click();
+      await page.frameLocator("svc-remote iframe").locator(".sign-in").waitFor();
+    } finally {
+      await other.close();
+    }
+  });
+
   it("keeps the Groups of one that isn't shown, marked as saved", async () => {
     verifies("WB-036", "WB-037");
     await show();
@@ -477,6 +596,18 @@ describe("Workbench: the account's other instances", function () {
     await saved().click();
     await list().locator(".saved-note", { hasText: "Saved" }).waitFor();
     await settled(["Rig", "Samples"]);
+    // What isn't a list of Groups counts as nothing, whoever wrote it.
+    await page.addInitScript(() => {
+      if (top !== self) return;
+      const kept = sessionStorage.getItem("svc/instances") ?? "";
+      const damaged = kept.replace('"title":"Rig"', '"title":[]');
+      sessionStorage.setItem("svc/instances", damaged);
+      Object.assign(self, { isDamaged: damaged !== kept });
+    });
+    await page.reload();
+    await row().waitFor();
+    assert.equal(await saved().count(), 0);
+    assert.equal(await page.evaluate("self.isDamaged"), true);
   });
 
   it("ends what is shown when directory or access expired, and shows it again once confirmed", async () => {
@@ -523,6 +654,26 @@ describe("Workbench: the account's other instances", function () {
       assert.equal(await saved().count(), 0);
     });
   }
+
+  it("shows the own Group when the instance is no member of the account any more", async () => {
+    await show();
+    told = ({ connect }) => {
+      const instances = connect!.directory!.instances.filter(
+        ({ instance_id: instanceId }) => instanceId !== lab.instance_id,
+      );
+      return { connect: { ...connect, directory: { ...connect!.directory, instances } } };
+    };
+    await check();
+    await remote().waitFor({ state: "detached" });
+    await alone();
+    assert.equal(await row().count(), 0);
+    await page.locator(".group-title", { hasText: "Office work" }).waitFor();
+    told = null;
+    await check();
+    await row().waitFor();
+    assert.equal(await saved().count(), 0);
+    assert.equal(await remote().count(), 0);
+  });
 
   for (const [what, change] of [
     [
@@ -581,7 +732,7 @@ describe("Workbench: the account's other instances", function () {
   });
 
   it("shows the other one's own Workbench: sign-in there, its Groups, and a message", async () => {
-    verifies("WB-001", "WB-059", "WB-060");
+    verifies("WB-001", "WB-036", "WB-059", "WB-060");
     const inside = page.frameLocator("svc-remote iframe");
     await row().click();
     const { url } = await lab.client.result("login_link_create", {});
@@ -603,8 +754,10 @@ describe("Workbench: the account's other instances", function () {
     for (const passed of proxy.passed)
       for (const secret of [...cookies, new URL(url).hash.slice("#login=".length)])
         assert.ok(!JSON.stringify(passed).includes(secret), passed.path);
+    await until("it has a stream", async () => (await streams()) > 0);
     await page.locator(".group-row", { hasText: "Office work" }).click();
     await alone();
+    await until("its streams have ended", async () => (await streams()) === 0);
     await row().click();
     await lead.waitFor();
     await inside.locator("svc-message", { hasText: "Written in the office’s window" }).waitFor();

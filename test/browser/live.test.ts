@@ -170,7 +170,8 @@ describe("Workbench: what Actors do", function () {
     const badge = page.locator(".group-row", { hasText: actor.title }).locator(".badge");
     assert.equal(await badge.count(), 0);
     await setting.owner.result("send", { group_id: actor.group_id, text: "TOOL, WAIT", to: ["ann"] });
-    await word(page, "waits for permission to use Bash");
+    await page.locator(".ticker-item", { hasText: "Bash waits for permission" }).waitFor(PATIENCE);
+    await word(page, "waiting for you");
     await badge.filter({ hasText: "1" }).waitFor(PATIENCE);
     await page.locator("body > [role=status]", { hasText: "ann: waiting for you" }).waitFor(PATIENCE);
     assert.match(await page.title(), /^\(1\) waits/);
@@ -259,7 +260,7 @@ describe("Workbench: what Actors do", function () {
       await openGroup(page, actor.title);
       await own.owner.result("send", { group_id: actor.group_id, text: "use a TOOL, WAIT", to: ["ann"] });
       await page.locator(".ticker-item", { hasText: "Bash waits for permission" }).waitFor(PATIENCE);
-      await word(page, "waits for permission to use Bash");
+      await word(page, "waiting for you");
       actor.endTool();
       await page.locator(".ticker-item", { hasText: "Bash is done" }).waitFor(PATIENCE);
       await word(page, "idle");

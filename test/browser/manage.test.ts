@@ -147,7 +147,9 @@ describe("Workbench: Groups, Actors and the window", () => {
       const edit = async () => {
         await page.locator(".actor-row").first().hover();
         await choose(page, ".actor-row", "Edit");
-        await page.locator("dialog[open] option", { hasText: "Claude Code" }).waitFor({ state: "attached" });
+        await page
+          .locator("dialog[open] option", { hasText: "Claude Code 2.1.330" })
+          .waitFor({ state: "attached" });
       };
       await edit();
       const missing = page.locator("dialog[open] .missing");

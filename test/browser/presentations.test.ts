@@ -11,6 +11,11 @@ import { until } from "../support/until.ts";
 import { violations } from "./axe.ts";
 import { type Setting, useSetting } from "./setting.ts";
 
+const PIXEL = Buffer.from(
+  "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
+  "base64",
+);
+
 /** A document of one page with one line. */
 function pdfOf(line: string): Buffer {
   const drawn = `BT /F1 24 Tf 40 150 Td (${line}) Tj ET`;
@@ -61,7 +66,12 @@ describe("Workbench: presentations", () => {
   it("are opened from a message, step back, follow what is published, and close with Escape", async () => {
     await publish(1, "markdown", "Plan <b>1</b>", "# First *plan*");
     const reference = { kind: "presentation_ref", slot: 1, title: "The plan" };
-    await lead.result("send", { group_id: groupId, text: "Look", to: ["user"], refs: [reference] });
+    await lead.result("send", {
+      group_id: groupId,
+      text: "Look [here](https://example.org)",
+      to: ["user"],
+      refs: [reference],
+    });
     const page = await at("");
     await page.getByRole("button", { name: "The plan" }).click();
     const panel = page.locator("svc-presentations");
@@ -73,11 +83,32 @@ describe("Workbench: presentations", () => {
     await panel.getByRole("button", { name: "Earlier version" }).click();
     await panel.locator("h1", { hasText: "First plan" }).waitFor();
     assert.match(new URL(page.url()).search, /presentation=1&version=[0-9a-f]{32}$/);
+    await panel.getByRole("button", { name: "Later version" }).click();
+    await panel.locator("td", { hasText: "=1+1" }).waitFor();
+    const searched = () => new URL(page.url()).search;
+    await until("the address is that of the slot", () => searched() === `?group=${groupId}&presentation=1`);
     await panel.getByRole("button", { name: "Slot 3 empty" }).click();
     await panel.getByText("Slot 3 is empty.").waitFor();
     await page.keyboard.press("Escape");
     await panel.waitFor({ state: "detached" });
-    assert.equal(new URL(page.url()).search, `?group=${groupId}`);
+    assert.equal(searched(), `?group=${groupId}`);
+
+    await page.keyboard.press("p");
+    await panel.locator("td", { hasText: "=1+1" }).waitFor();
+    await page.keyboard.press("p");
+    await panel.waitFor({ state: "detached" });
+    // Enter goes into the message, to the link, and Tab on to the reference.
+    const message = page.locator("svc-message[data-row]", { hasText: "Look" });
+    const opens = message.getByRole("button", { name: "The plan" });
+    await message.focus();
+    await page.keyboard.press("Enter");
+    const hasFocus = () => opens.evaluate((element) => element === document.activeElement);
+    for (let stops = 0; !(await hasFocus()); stops += 1) {
+      assert.ok(stops < 5, "Tab doesn't reach the reference");
+      await page.keyboard.press("Tab");
+    }
+    await page.keyboard.press("Enter");
+    await panel.locator("td", { hasText: "=1+1" }).waitFor();
   });
 
   it("are published, mentioned and cleared by the person as well", async () => {
@@ -109,6 +140,29 @@ describe("Workbench: presentations", () => {
     await area.press("Control+Enter");
     await page.locator("svc-message", { hasText: "See there" }).getByText("The drawing").waitFor();
     await mentions.waitFor({ state: "detached" });
+
+    // What is a document in a tab could do more than a picture.
+    assert.equal(await panel.getByRole("link", { name: "Open the picture" }).count(), 0);
+    await publishFile("pixel.png", "image/png", PIXEL, "The pixel");
+    const [tab] = await Promise.all([
+      page.context().waitForEvent("page", { timeout: 60_000 }),
+      panel.getByRole("link", { name: "Open the picture" }).click(),
+    ]);
+    await tab.locator("img").waitFor({ timeout: 60_000 });
+    assert.match(tab.url(), /\/presentations\/3\/content\?event=[0-9a-f]{32}$/);
+    const reach = await tab.evaluate(() => [
+      origin,
+      opener,
+      ...[() => localStorage.length, () => sessionStorage.length, () => document.cookie].map((read) => {
+        try {
+          return read();
+        } catch {
+          return "refused";
+        }
+      }),
+    ]);
+    assert.deepEqual(reach, ["null", null, "refused", "refused", "refused"]);
+    await tab.close();
 
     await publishFile("two.pdf", "application/pdf", pdfOf("Page of the PDF"), "The document");
     await panel.getByRole("link", { name: "Open the PDF" }).waitFor();
@@ -159,6 +213,16 @@ describe("Workbench: presentations", () => {
       assert.deepEqual(await violations(page), []);
       const box = (await page.locator("svc-presentations").boundingBox())!;
       assert.ok(box.x >= 0 && box.x + box.width <= (theme === "light" ? 360 : 1440), JSON.stringify(box));
+      if (theme !== "dark") continue;
+      for (const width of [1440, 3840]) {
+        await page.setViewportSize({ width, height: 800 });
+        await until("it has this width", () => page.evaluate((wide) => innerWidth === wide, width));
+        const feed = (await page.locator("svc-feed").boundingBox())!;
+        const panel = (await page.locator("svc-presentations").boundingBox())!;
+        const all = JSON.stringify({ feed, panel });
+        assert.ok(feed.width >= 320 && feed.x + feed.width <= panel.x, all);
+        assert.ok(panel.width >= 400 && panel.x + panel.width <= width, all);
+      }
     }
   });
 

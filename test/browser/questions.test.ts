@@ -31,20 +31,20 @@ describe("Workbench: questions of agents", () => {
     return ofKind(events, "actor.answer").map(({ data }) => data.decision);
   };
 
-  it("show the exact command in the row and below the feed, and allow it once", async () => {
+  it("show the exact command below the feed, where the row leads, and allow it once", async () => {
     const { page } = await setting.window();
     await openGroup(page, ann.title);
     await asks();
-    const [row, feed] = [inRow(page), inFeed(page)];
-    await row.getByText("asks to use Bash once").waitFor();
-    await feed.waitFor();
-    const shown = await row.locator("pre").textContent();
+    const feed = inFeed(page);
+    await feed.getByText("asks to use Bash once").waitFor();
+    const shown = await feed.locator("pre").textContent();
     assert.equal(shown, "echo one\n<b onclick=x>two</b> \ufffdevil\ufffd \u241b[2K\u240drm -rf /");
-    assert.equal(await feed.locator("pre").textContent(), shown);
     assert.equal(await page.locator("b[onclick]").count(), 0);
+    await page.getByRole("button", { name: "Answer ann" }).click();
+    await feed.locator(".question:focus").waitFor();
+    assert.equal(await inRow(page).count(), 0);
     assert.deepEqual(await violations(page), []);
-    await row.locator("vscode-button:not([disabled])", { hasText: "Allow once" }).click();
-    await row.waitFor({ state: "detached" });
+    await feed.locator("vscode-button:not([disabled])", { hasText: "Allow once" }).click();
     await feed.waitFor({ state: "detached" });
     await page.locator(".system", { hasText: "You allowed ann to use Bash once" }).waitFor();
     assert.deepEqual(await decisions(), ["allow"]);
@@ -65,13 +65,15 @@ describe("Workbench: questions of agents", () => {
     // The narrow one shows the only Group that there is.
     await openGroup(other, ann.title);
     await asks();
-    await inRow(other).waitFor();
-    const feed = inFeed(page);
-    await feed.locator("pre").waitFor();
+    await inFeed(other).waitFor();
+    await inFeed(page).locator("pre").waitFor();
     assert.deepEqual(await violations(page), []);
     await checkTargets(page, "a question");
-    await feed.locator("vscode-button:not([disabled])", { hasText: "Deny" }).click();
-    for (const one of [page, other]) await inFeed(one).waitFor({ state: "detached" });
+    // Where the feed isn't beside the row, the question stands in it whole.
+    await page.locator(".bottom-tab", { hasText: "Actors" }).click();
+    await inRow(page).locator("vscode-button:not([disabled])", { hasText: "Deny" }).click();
+    await inRow(page).waitFor({ state: "detached" });
+    await inFeed(other).waitFor({ state: "detached" });
     await other.locator(".system", { hasText: "You refused ann the use of Bash" }).waitFor();
     assert.deepEqual(await decisions(), ["allow", "deny"]);
   });

@@ -182,12 +182,14 @@ describe("Workbench: reading", () => {
     await page.locator(".compose-text").press("Control+Enter");
     const picture = page.locator("svc-attachment .picture");
     await picture.waitFor();
-    const [above, chip] = [
-      await picture.boundingBox(),
-      await page.locator("svc-attachment .file").boundingBox(),
-    ];
-    assert.ok(Math.abs(above!.x - chip!.x) <= 1, `the picture is at ${above!.x}, its chip at ${chip!.x}`);
-    assert.ok(chip!.y >= above!.y + above!.height);
+    // Both at once: the feed moves up when the message gets a line for its state.
+    const [above, chip] = await page
+      .locator("svc-attachment")
+      .evaluate((attachment) =>
+        [".picture", ".file"].map((part) => attachment.querySelector(part)!.getBoundingClientRect().toJSON()),
+      );
+    assert.ok(Math.abs(above.x - chip.x) <= 1, `the picture is at ${above.x}, its chip at ${chip.x}`);
+    assert.ok(chip.y >= above.bottom);
   });
 
   it("shows the lines of a message as they were written, and keeps every blank of its text", async () => {

@@ -25,16 +25,20 @@ export interface BrowserOptions {
   headed?: boolean;
   /** Certificates to trust, by the hashes of their keys. */
   trusted?: readonly string[];
+  /** A port of this machine that it takes for one of the public network. */
+  publicPort?: string;
   /** The caller closes it in order on signals such as Ctrl-C; by default it ends the process. */
   endsInOrder?: boolean;
 }
 
 export function launchBrowser(options: BrowserOptions = {}): Promise<Browser> {
-  const { headed = false, trusted = [], endsInOrder = false } = options;
+  const { headed = false, trusted = [], publicPort, endsInOrder = false } = options;
   const trust = trusted.length > 0 ? [`--ignore-certificate-errors-spki-list=${trusted.join(",")}`] : [];
+  const spaces =
+    publicPort === undefined ? [] : [`--ip-address-space-overrides=127.0.0.1:${publicPort}=public`];
   return chromium.launch({
     executablePath: "/usr/bin/chromium",
-    args: [...ARGUMENTS, ...trust],
+    args: [...ARGUMENTS, ...trust, ...spaces],
     headless: !headed,
     handleSIGINT: !endsInOrder,
     handleSIGTERM: !endsInOrder,

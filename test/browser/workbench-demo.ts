@@ -73,6 +73,7 @@ async function play(machines: readonly Machine[], service: Service, page: Page, 
   stage.say("She chooses the studio and signs in there, inside the page.");
   await stage.pause();
   await window.signIn(lab.name, await linkTo(lab), "Measurements");
+  await window.onlyPageOf(lab.origin);
   await window.showSaved(studio.name);
   stage.say(`The same at the lab. One list has the Groups of all: ${(await window.titles()).join(", ")}.`);
   await stage.pause();
@@ -97,7 +98,16 @@ async function play(machines: readonly Machine[], service: Service, page: Page, 
 }
 
 const screen = { line: (text = "") => console.log(text) };
-const { values: flags } = parseArgs({ options: { headed: { type: "boolean", default: false } } });
+const flags = parsedFlags();
+
+function parsedFlags(): { headed: boolean } {
+  try {
+    return parseArgs({ options: { headed: { type: "boolean", default: false } } }).values;
+  } catch (error) {
+    console.error(`${(error as Error).message}\nUsage: npm run demo:workbench -- [--headed]`);
+    process.exit(2);
+  }
+}
 
 async function demo(session: DemoSession, authority: TestAuthority): Promise<number> {
   const stage = stageOf(screen, session.interrupted, flags.headed);

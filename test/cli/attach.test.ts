@@ -2,7 +2,8 @@
 
 import assert from "node:assert/strict";
 import { createRequire } from "node:module";
-import { TerminalOutput } from "../../cli/terminal-output.ts";
+import * as fc from "fast-check";
+import { TerminalOutput } from "../../client/terminal-output.ts";
 import { API_PREFIX } from "../../shared/names.ts";
 import { Setting } from "../runtimes/setting.ts";
 import { TerminalClient } from "../runtimes/terminal-client.ts";
@@ -10,7 +11,9 @@ import { plainEnvironment, SVC } from "../support/daemon-process.ts";
 import { until } from "../support/until.ts";
 import { run } from "./svc.ts";
 
-const pty = createRequire(import.meta.url)("@lydell/node-pty") as typeof import("@lydell/node-pty");
+const require = createRequire(import.meta.url);
+const pty = require("@lydell/node-pty") as typeof import("@lydell/node-pty");
+const headless = require("@xterm/headless") as typeof import("@xterm/headless");
 
 /**
  * A shell that runs the command, then says how that ended and whether the terminal is as it was.
@@ -155,6 +158,56 @@ describe("svc actor attach", () => {
     const { spawnSync } = await import("node:child_process");
     spawnSync("sh", ["-c", script]);
     assert.equal(await terminal.ended(), 143);
+  });
+
+  it("passes on no question in disguise, whatever a program writes", async () => {
+    const isAsked = async (bytes: Buffer): Promise<boolean> => {
+      const terminal = new headless.Terminal({ allowProposedApi: true, logLevel: "off" });
+      let asked = false;
+      const ask = (): boolean => (asked = true);
+      terminal.onData(ask);
+      terminal.parser.registerOscHandler(52, ask);
+      await new Promise<void>((drawn) => terminal.write(bytes, drawn));
+      terminal.dispose();
+      return asked;
+    };
+    const disguised = [
+      "\u009b6n",
+      "\u009d52;c;aGk=\u009c",
+      "\u0090$qm\u009c",
+      "\u001b[6\nn",
+      "\u001b[6\u0000n",
+      "\u001b[\u007f6n",
+      "\u001b\n[6n",
+      "\u001b[06n",
+      "\u001b[?02026$p",
+      "\u001b]052;c;aGk=\u0007",
+      "\u001b]5\n2;c;aGk=\u0007",
+      "\u001bP1$qm\u001b\\",
+    ];
+    for (const text of disguised) {
+      assert.ok(await isAsked(Buffer.from(text)), `a terminal answers ${JSON.stringify(text)}`);
+      assert.equal(
+        await isAsked(new TerminalOutput().filter(Buffer.from(text))),
+        false,
+        JSON.stringify(text),
+      );
+    }
+    const parts = [
+      ..."\u001b\u009b\u009d\u0090\u009c[]P\\?>=$052;:ncpqmZ \n\u0000\u0007\u0018\u007faé\u00c2".split(""),
+      "]52;c;",
+      "[6n",
+      "[c",
+    ];
+    const texts = fc.array(fc.constantFrom(...parts), { minLength: 2, maxLength: 12 });
+    await fc.assert(
+      fc.asyncProperty(texts, async (some) => {
+        const output = new TerminalOutput();
+        const shown = some.map((part) => output.filter(Buffer.from(part)));
+        assert.equal(await isAsked(Buffer.concat(shown)), false);
+      }),
+      { numRuns: 300 },
+    );
   });
 
   it("passes on no question that this terminal would answer, and nothing for the clipboard", () => {

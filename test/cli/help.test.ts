@@ -47,8 +47,8 @@ describe("help of the command line", () => {
     });
   });
 
-  it("lists every group of commands", async () => {
-    for (const group of Object.keys(GROUPS)) {
+  it("lists every group of commands, and what follows a command", async () => {
+    for (const group of [...Object.keys(GROUPS), "connect", "account-service"]) {
       const { code, out } = await run([group, "--help"]);
       assert.equal(code, 0);
       for (const { words } of COMMANDS.filter((command) => command.words.startsWith(`${group} `)))

@@ -30,11 +30,13 @@ describe("using the command line", () => {
       ["group", "list", "--json"],
       ["tail", "-f"],
       ["daemon", "stop"],
+      ["whoami", "--home", "/an other"],
     ]) {
       const { code, out, err } = await run(args);
       assert.equal(code, 3, args.join(" "));
       assert.equal(out, "");
-      assert.match(err, /Start it with 'svc daemon start'/);
+      const option = args.includes("--home") ? " --home '/an other'" : "";
+      assert.equal(err.split("Start it with: ")[1], `svc daemon start${option}\n`);
     }
     const status = await run(["daemon", "status", "--json"]);
     assert.equal(status.code, 3);
@@ -101,6 +103,7 @@ describe("using the command line", () => {
     assert.deepEqual(new Set(complete(["svc", ""])), first);
     assert.deepEqual(complete(["svc", "comp"]), ["completion"]);
     assert.ok(complete(["svc", "group", ""]).includes("set-state"));
+    assert.deepEqual(complete(["svc", "connect", ""]), ["invite", "accept"]);
     assert.deepEqual(complete(["svc", "send", "--ins"]), ["--insight"]);
     assert.deepEqual(complete(["svc", "group", "settings", "--se"]), ["--set"]);
     assert.deepEqual(complete(["svc", "send", "--mode", "re"]), ["request-reply"]);

@@ -280,6 +280,10 @@ describe("the ticker and Direct connections in the editor", function () {
       await look(connections, "direct-words");
       const [relation] = await relations(owner, groupId);
       assert.deepEqual([relation?.state, relation?.remote?.group_id], ["pending", theirGroup]);
+      // It leads to where the words are compared.
+      await window.openSideBar();
+      await window.row("Needs You", /lab at .*compare the words/).click();
+      await connections.locator("[data-page=list]").waitFor();
     });
 
     it("is online on both sides after the approval, and not before", async () => {
@@ -324,11 +328,42 @@ describe("the ticker and Direct connections in the editor", function () {
     });
   });
 
+  describe("the first steps", () => {
+    it("are ticked that were done before anyone looked at them", async () => {
+      await window.command("Welcome: Open Walkthrough...");
+      await window.choose("Work with your agents");
+      const steps = page.locator(".getting-started-step");
+      await steps.nth(2).locator(".codicon-getting-started-step-checked").waitFor();
+      const ticked = await steps.locator(".codicon-getting-started-step-checked").count();
+      assert.deepEqual([ticked, await steps.count()], [3, 5]);
+      await picture("walkthrough");
+    });
+  });
+
   describe("the account", () => {
+    let account: Frame;
+
     it("has no violations that axe finds, in four themes", async () => {
       await window.command("svc: Show the Account");
-      const account = await window.documentWith("svc-account-dialog input, svc-account-dialog vscode-button");
+      account = await window.documentWith("svc-account-dialog input, svc-account-dialog vscode-button");
       await look(account, "account");
+    });
+
+    it("says when the daemon is gone, as the other views do, and goes on when it is back", async () => {
+      // The focus is in a field of the tab, and the editor gets its keys.
+      await window.command("View: Move Editor into Right Group");
+      await window.openSideBar();
+      await window.command("svc: Show a Group's Connections");
+      const views = [
+        await window.documentWith("svc-account-dialog"),
+        await window.documentWith("svc-connections-dialog"),
+        await window.documentWith("svc-ticker"),
+      ];
+      await daemon.kill();
+      for (const view of views) await view.locator(".offline").waitFor();
+      await picture("offline");
+      await daemon.start();
+      for (const view of views) await view.locator(".offline").waitFor({ state: "detached" });
     });
   });
 });

@@ -3,9 +3,11 @@ import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { delimiter, join } from "node:path";
 import type { Browser } from "playwright-core";
 import { DaemonClient } from "../../client/client.ts";
+import { homePaths } from "../../client/paths.ts";
+import { isAlive } from "../../client/process-state.ts";
 import { PRODUCT_VERSION } from "../../shared/version.ts";
 import { launchBrowser } from "../browser/setting.ts";
 import { DIST, plainEnvironment } from "../support/daemon-process.ts";
@@ -13,6 +15,7 @@ import { textOf } from "../support/events.ts";
 import { until } from "../support/until.ts";
 import { agentFolder } from "./agent-folder.ts";
 import { Editor, type EditorWindow } from "./editor.ts";
+import { OLDER_VERSION, olderProgram } from "./older-program.ts";
 
 /** Folder for pictures of each step, for people who want to see them. */
 const PICTURES = process.env["SVC_PICTURES"];
@@ -31,15 +34,17 @@ describe("the extension in the editor", function () {
   let browser: Browser;
   let editor: Editor;
   let window: EditorWindow;
+  /** Another window on the same folder. */
+  let other: EditorWindow;
   let owner: DaemonClient;
   let folder: string;
   let agents: string;
   let log: string;
 
-  const picture = async (name: string): Promise<void> => {
-    if (PICTURES === undefined) return;
+  const picture = async (name: string, { page } = window): Promise<void> => {
+    if (PICTURES === undefined || page.isClosed()) return;
     mkdirSync(PICTURES, { recursive: true });
-    await window.page.screenshot({ path: join(PICTURES, `${name}.png`) });
+    await page.screenshot({ path: join(PICTURES, `${name}.png`) });
   };
   const groupId = async (): Promise<string> => (await owner.result("group_list", {})).groups[0]!.group_id;
   const actors = async () => (await owner.result("actor_list", { group_id: await groupId() })).actors;
@@ -55,6 +60,18 @@ describe("the extension in the editor", function () {
     await window.command("Terminal: Kill All Terminals");
     await window.page.locator(".xterm-screen").first().waitFor({ state: "detached" });
   };
+  const startDaemon = (svc: string): void => {
+    const environment = plainEnvironment();
+    const path = `${agents}${delimiter}${environment["PATH"] ?? ""}`;
+    const options = { env: { ...environment, PATH: path, SVC_WEB_PORT: "0" } };
+    execFileSync(process.execPath, [svc, "daemon", "start", "--home", editor.home], options);
+  };
+  const stopDaemon = async (): Promise<void> => {
+    const { pid } = await owner.result("daemon_stop", {});
+    await until("the daemon has ended", () => !isAlive(pid));
+  };
+  /** How often a daemon has started here. */
+  const starts = () => readFileSync(homePaths(editor.home).daemon.log, "utf8").split('"started"').length - 1;
   /** The draft, once it has this. */
   const draftWith = (text: string) =>
     until(`the draft has ${text}`, async () => {
@@ -300,9 +317,7 @@ describe("the extension in the editor", function () {
     await window.view("Connections").getByText("The daemon isn't running.").waitFor();
     assert.match(await status().innerText(), /svc/);
     await picture("killed");
-    const svc = join(DIST, "svc.cjs");
-    const options = { env: { ...plainEnvironment(), SVC_WEB_PORT: "0" } };
-    execFileSync(process.execPath, [svc, "daemon", "start", "--home", editor.home], options);
+    startDaemon(join(DIST, "svc.cjs"));
     await window.row("Groups", /coder/).waitFor();
     assert.notEqual((await owner.result("daemon_status", {})).pid, pid);
     await picture("back");
@@ -319,13 +334,63 @@ describe("the extension in the editor", function () {
     assert.ok(existsSync(join(editor.home, "daemon", "address.json")));
   });
 
+  it("says once which agents a restart of an older daemon ends, and upgrades it", async () => {
+    const older = olderProgram(join(editor.folder, "older"));
+    await window.page.context().close();
+    await stopDaemon();
+    startDaemon(older);
+    await owner.result("actor_start", { group_id: await groupId(), actor_id: "coder" });
+    await until("the agent runs", async () => (await state("coder")) === "idle");
+    const { pid, version } = await owner.result("daemon_status", {});
+    assert.equal(version, OLDER_VERSION);
+    [window, other] = await Promise.all([editor.window(folder), editor.window(folder, { theme: "light" })]);
+    const windows = [window, other];
+    const notice = new RegExp(
+      `has version ${OLDER_VERSION}, this extension ${PRODUCT_VERSION}\\. Restarting it ends coder in shop\\.`,
+    );
+    for (const one of windows) {
+      await one.openSideBar();
+      await one.row("Groups", /coder.*idle/).waitFor();
+      await one.listNotifications();
+    }
+    const teller = await until("one window says it", async () => {
+      for (const one of windows) if ((await one.notifications(notice).count()) > 0) return one;
+      return null;
+    });
+    const silent = teller === window ? other : window;
+    await picture("older", teller);
+    await teller.notification(notice).getByText("Restart to Upgrade").click();
+    const dialog = teller.page.locator(".monaco-dialog-box");
+    await dialog.getByText("will end: coder in shop.").waitFor();
+    assert.equal((await owner.result("daemon_status", {})).pid, pid, "it was restarted unasked");
+    await picture("upgrade", teller);
+    await dialog.getByText("Restart to Upgrade", { exact: true }).click();
+    for (const one of windows) await one.row("Groups", /coder.*stopped/).waitFor();
+    assert.equal((await owner.result("daemon_status", {})).version, PRODUCT_VERSION);
+    assert.equal(isAlive(pid), false, "the older daemon still runs");
+    assert.equal(await silent.notifications(notice).count(), 0, "both windows said it");
+    await teller.clearNotifications();
+  });
+
   it("keeps the state of two windows the same, in light and dark", async () => {
-    const other = await editor.window(folder, { theme: "light" });
-    await other.openSideBar();
-    await other.row("Groups", /coder/).waitFor();
     await window.inline("Groups", "coder", "Start the Actor");
     await other.row("Groups", /coder.*idle/).waitFor();
     await window.row("Groups", /coder.*idle/).waitFor();
-    if (PICTURES !== undefined) await other.page.screenshot({ path: join(PICTURES, "light.png") });
+    await picture("light", other);
+  });
+
+  it("starts one daemon when two windows start it at once", async () => {
+    await stopDaemon();
+    const before = starts();
+    const buttons = [window, other].map((one) => one.button("Groups", "Start the daemon"));
+    await Promise.all(buttons.map((button) => button.waitFor()));
+    await Promise.all(buttons.map((button) => button.click()));
+    for (const one of [window, other]) {
+      await one.row("Groups", /coder/).waitFor();
+      await one.notifications("Starting svc's daemon").first().waitFor({ state: "detached" });
+      await one.listNotifications();
+      assert.equal(await one.page.locator(".notifications-center .codicon-error").count(), 0);
+    }
+    assert.equal(starts() - before, 1);
   });
 });

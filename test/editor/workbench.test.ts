@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Browser, FrameLocator, Page } from "playwright-core";
+import type { Browser, Frame, FrameLocator, Page } from "playwright-core";
 import type { DaemonClient } from "../../client/client.ts";
 import { violations } from "../browser/axe.ts";
 import { launchBrowser } from "../browser/setting.ts";
@@ -23,26 +23,36 @@ const THEMES = {
   "Light High Contrast": "vscode-high-contrast-light",
 } as const;
 
-/** Whether the editor's own storage has this text. */
-async function keeps(text: string): Promise<boolean> {
+/** Everything in the editor's own storage. */
+async function stored(): Promise<string[]> {
+  const all: string[] = [];
   for (const { name } of await indexedDB.databases()) {
-    const found = await new Promise<boolean>((resolve) => {
+    const values = await new Promise<unknown[]>((resolve) => {
       const opening = indexedDB.open(name!);
-      opening.onerror = () => resolve(false);
+      opening.onerror = () => resolve([]);
       opening.onsuccess = () => {
         const database = opening.result;
         const [store] = [...database.objectStoreNames];
-        if (store === undefined) return resolve(false);
+        if (store === undefined) return resolve([]);
         const reading = database.transaction(store).objectStore(store).getAll();
         reading.onsuccess = () => {
           database.close();
-          resolve(JSON.stringify(reading.result).includes(text));
+          resolve(reading.result);
         };
       };
     });
-    if (found) return true;
+    all.push(...values.map((value) => (typeof value === "string" ? value : JSON.stringify(value))));
   }
-  return false;
+  return all;
+}
+
+/** Whether the editor has saved that each of these tabs is in a column of its own. */
+function restores(values: readonly string[], titles: readonly string[]): boolean {
+  const kept = values.find((value) => value.includes('"editorpart.state"'));
+  if (kept === undefined) return false;
+  const grid = JSON.stringify((JSON.parse(kept) as Record<string, unknown>)["editorpart.state"]);
+  const columns = grid.match(/"type":"leaf"/g)?.length;
+  return columns === titles.length && titles.every((title) => grid.includes(title));
 }
 
 describe("the Workbench in an editor tab", function () {
@@ -83,6 +93,46 @@ describe("the Workbench in an editor tab", function () {
     });
     return { groupId: group_id, lead: daemon.actorClient(tokenFile) };
   };
+  /** Scrolls up. Not by the wheel: it glides for as long as a slow machine takes. */
+  const scrollUp = async (workbench: Frame | FrameLocator): Promise<void> => {
+    const log = workbench.locator("svc-feed [role=log]");
+    await log.evaluate((element) => (element.scrollTop -= 700));
+    await workbench.locator("svc-feed .pill:not(.to-new)").waitFor();
+  };
+  /** The id of the first message that is in sight. */
+  const seen = (workbench: Frame | FrameLocator): Promise<string> =>
+    workbench
+      .locator("[role=log]")
+      .first()
+      .evaluate((log) => {
+        const { top: edge } = log.getBoundingClientRect();
+        const row = [...log.querySelectorAll("svc-message")].find(
+          (one) => one.getBoundingClientRect().bottom > edge + 4,
+        );
+        return row?.getAttribute("data-row") ?? "";
+      });
+  /** Whether nothing moves from one frame to the next. */
+  const isStill = (workbench: Frame | FrameLocator): Promise<boolean> =>
+    workbench
+      .locator("[role=log]")
+      .first()
+      .evaluate(async (log) => {
+        const top = log.scrollTop;
+        for (let frame = 0; frame < 5; frame += 1)
+          await new Promise((resolve) => requestAnimationFrame(resolve));
+        return log.scrollTop === top;
+      });
+  /** Waits until the feed has come to rest; gives what is then in sight. */
+  const rest = async (workbench: Frame | FrameLocator): Promise<string> => {
+    let before = "";
+    await until("the feed has come to rest", async () => {
+      const last = before;
+      before = await seen(workbench);
+      return before !== "" && before === last && (await isStill(workbench));
+    });
+    return before;
+  };
+  const draftOf = async (id: string) => JSON.stringify(await owner.result("draft_get", { group_id: id }));
   /** Sends as the Actor. */
   const say = (text: string) =>
     lead.result("send", { group_id: groupId, text, to: ["user"], format: "markdown" });
@@ -174,55 +224,24 @@ describe("the Workbench in an editor tab", function () {
   });
 
   it("keeps draft and place while it is hidden, and over a reload of the window", async () => {
-    // Not by the wheel: it glides for as long as a slow machine takes.
-    await tab()
-      .locator("svc-feed [role=log]")
-      .evaluate((log) => (log.scrollTop -= 700));
-    await tab().locator("svc-feed .pill").waitFor();
+    await scrollUp(tab());
     await composer().fill("Half a thought");
     await until("the daemon keeps the draft", async () =>
-      JSON.stringify(await owner.result("draft_get", { group_id: groupId })).includes("Half a thought"),
+      (await draftOf(groupId)).includes("Half a thought"),
     );
-    /** Whether nothing moves from one frame to the next. */
-    const isStill = async () =>
-      tab()
-        .locator("[role=log]")
-        .first()
-        .evaluate(async (log) => {
-          const top = log.scrollTop;
-          for (let frame = 0; frame < 5; frame += 1)
-            await new Promise((resolve) => requestAnimationFrame(resolve));
-          return log.scrollTop === top;
-        });
-    const seen = async () =>
-      tab()
-        .locator("[role=log]")
-        .first()
-        .evaluate((log) => {
-          const { top: edge } = log.getBoundingClientRect();
-          const row = [...log.querySelectorAll("svc-message")].find(
-            (one) => one.getBoundingClientRect().bottom > edge + 4,
-          );
-          return row?.textContent?.match(/message \d+|Fixed|Please/)?.[0] ?? "";
-        });
-    let before = "";
-    await until("the feed has come to rest", async () => {
-      const last = before;
-      before = await seen();
-      return before !== "" && before === last && (await isStill());
-    });
+    const before = await rest(tab());
     await window.command("File: New Untitled Text File");
     await page.locator("iframe.webview.ready").waitFor({ state: "hidden" });
     await say("Said while hidden.");
     await page.locator(".tab", { hasText: "shop" }).click();
     await composer().waitFor();
     await until("the draft is back", async () => (await composer().inputValue()) === "Half a thought");
-    await until("the place is kept", async () => (await seen()) === before);
+    await until("the place is kept", async () => (await seen(tab())) === before);
     await page.reload();
     await tab().locator(".group-title", { hasText: "shop" }).waitFor();
     await composer().waitFor();
     await until("the draft is there", async () => (await composer().inputValue()) === "Half a thought");
-    await until("the place is kept", async () => (await seen()) === before);
+    await until("the place is kept", async () => (await seen(tab())) === before);
     await picture("restored");
     await composer().fill("");
   });
@@ -286,7 +305,9 @@ describe("the Workbench in an editor tab", function () {
         .locator("svc-composer input[type=file]")
         .setInputFiles({ name: "late.txt", mimeType: "text/plain", buffer: Buffer.alloc(1000, "x") });
       await tab().locator("svc-composer .upload", { hasText: "late.txt" }).waitFor();
-      await until("the editor keeps it", () => page.evaluate(keeps, "late.txt"));
+      await until("the editor keeps it", async () =>
+        (await page.evaluate(stored)).some((value) => value.includes("late.txt")),
+      );
       await page.reload();
     } finally {
       process.kill(daemon.pid, "SIGCONT");
@@ -321,14 +342,18 @@ describe("the Workbench in an editor tab", function () {
   });
 
   it("goes on in another window with what was written", async () => {
+    await scrollUp(tab());
     await composer().fill("Half a thought more");
+    const place = await rest(tab());
     const opened = page.context().waitForEvent("page");
     await window.command("View: Move Editor into New Window");
     const moved = await opened;
     const other = await new EditorWindow(moved).documentWith('svc-workbench .group-title:has-text("shop")');
     const field = other.locator("svc-composer textarea");
     await until("the draft is there", async () => (await field.inputValue()) === "Half a thought more");
+    await until("the place is kept", async () => (await seen(other)) === place);
     await say("To the other window.");
+    await other.locator("svc-feed .pill:not(.to-new)").click();
     await other.locator("svc-message", { hasText: "To the other window." }).waitFor();
     if (PICTURES !== undefined) await moved.screenshot({ path: join(PICTURES, "other-window.png") });
     await field.fill("");
@@ -338,6 +363,8 @@ describe("the Workbench in an editor tab", function () {
   });
 
   it("has no violations that axe finds, in four themes", async () => {
+    // It has code, a link and a place in a file.
+    await message("Fixed in").scrollIntoViewIfNeeded();
     for (const [theme, kind] of Object.entries(THEMES)) {
       await window.command("Preferences: Color Theme");
       await page.locator(".quick-input-widget .quick-input-filter input").fill(theme);
@@ -349,18 +376,42 @@ describe("the Workbench in an editor tab", function () {
     }
   });
 
-  it("stands beside another Group's, and both are told", async () => {
-    const other = await group("docs");
+  it("stands beside another Group's, and both come back with their place and draft", async () => {
+    const docs = await group("docs");
+    const messages = Array.from({ length: MESSAGES }, (_, number) => `message ${number}.`);
+    for (const text of messages)
+      await docs.lead.result("send", { group_id: docs.groupId, text, to: ["user"] });
     await window.openSideBar();
     await window.row("Groups", "docs").hover();
     await window.inline("Groups", "docs", "Open the Workbench");
     await page.locator(".tab", { hasText: "docs" }).waitFor();
     await window.command("View: Move Editor into Right Group");
-    const [one, two] = [await workbenchOf("shop"), await workbenchOf("docs")];
+    let [one, two] = [await workbenchOf("shop"), await workbenchOf("docs")];
     await say("To the shop.");
-    await other.lead.result("send", { group_id: other.groupId, text: "To the docs.", to: ["user"] });
+    await docs.lead.result("send", { group_id: docs.groupId, text: "To the docs.", to: ["user"] });
     await one.locator("svc-message", { hasText: "To the shop." }).waitFor();
     await two.locator("svc-message", { hasText: "To the docs." }).waitFor();
+    const places: string[] = [];
+    for (const [workbench, draft, id] of [
+      [one, "To the shop", groupId],
+      [two, "To the docs", docs.groupId],
+    ] as const) {
+      await scrollUp(workbench);
+      await workbench.locator("svc-composer textarea").fill(draft);
+      await until("the daemon keeps the draft", async () => (await draftOf(id)).includes(draft));
+      places.push(await rest(workbench));
+    }
+    await until("the editor keeps both", async () => restores(await page.evaluate(stored), ["shop", "docs"]));
+    await page.reload();
+    [one, two] = [await workbenchOf("shop"), await workbenchOf("docs")];
+    for (const [workbench, draft, place] of [
+      [one, "To the shop", places[0]],
+      [two, "To the docs", places[1]],
+    ] as const) {
+      const field = workbench.locator("svc-composer textarea");
+      await until("the draft is there", async () => (await field.inputValue()) === draft);
+      await until("the place is kept", async () => (await seen(workbench)) === place);
+    }
     await picture("two-tabs");
   });
 

@@ -72,6 +72,36 @@ describe("a window's view of the daemon", function () {
     await until("the Group is gone", () => instance.groups.length === 0);
   });
 
+  it("reads the connections when one begins or ceases to wait, and takes no answer to an earlier question", async () => {
+    const answers: (() => void)[] = [];
+    const other = new Instance({
+      call: (name, input) =>
+        name === "connect_direct_status"
+          ? new Promise((resolve) => {
+              const relations = [{ id: String(answers.length) }];
+              answers.push(() => resolve({ relations } as never));
+            })
+          : link.client.result(name, input),
+    });
+    const item = { key: "n_1", kind: "connection" } as const;
+    const request = { key: "n_2", kind: "request" } as const;
+    other.needsYou([request]);
+    assert.equal(answers.length, 0);
+    other.needsYou([item]);
+    other.needsYou([item, request]);
+    other.needsYou([]);
+    assert.equal(answers.length, 2);
+    const [earlier, later] = [other.refreshConnections(), other.refreshConnections()];
+    answers[3]!();
+    await later;
+    answers[2]!();
+    await earlier;
+    assert.deepEqual(
+      other.relations.map(({ id }) => id),
+      ["3"],
+    );
+  });
+
   it("names the agents that end with an older daemon, as they call themselves and in plain text", async () => {
     const { client } = link;
     const { group_id: groupId } = await client.result("attach", { path: folder });

@@ -72,8 +72,8 @@ describe("frames of other instances' pages", () => {
           grantOf: (proof) =>
             isMember &&
             proof.source_instance_id === ada.instance_id &&
-            proof.source_device_id === "dev_ada" &&
-            proof.target_device_id === "dev_bob"
+            ["dev_ada", "dev_ada_other"].includes(proof.source_device_id) &&
+            ["dev_bob", "dev_bob_other"].includes(proof.target_device_id)
               ? grant
               : null,
           ask: () => {
@@ -161,7 +161,8 @@ describe("frames of other instances' pages", () => {
     refused(await post(proof), "connect_frame_invalid");
     refused(await setting.send("GET", `${PAGE}?proof=${encoded(proof)}`), "connect_frame_invalid");
 
-    const byGet = await setting.send("GET", `${PAGE}?proof=${encoded(proofWith())}`, { headers: navigating });
+    const read = proofWith();
+    const byGet = await setting.send("GET", `${PAGE}?proof=${encoded(read)}`, { headers: navigating });
     assert.equal(byGet.status, 200);
     assert.match(policy(byGet), /frame-ancestors https:\/\/ada\.example:8443;/);
 
@@ -179,7 +180,10 @@ describe("frames of other instances' pages", () => {
     const head = await setting.send("HEAD", `${PAGE}?proof=${encoded(elsewhere)}`);
     assert.equal(head.status, 405);
     assert.equal((await post(elsewhere)).status, 200, "neither of them used the proof");
-    assert.ok(!JSON.stringify(setting.log.lines).includes(proof.signature), "no proof is logged");
+    const logged = JSON.stringify(setting.log.lines);
+    for (const one of [proof, read, elsewhere])
+      for (const trace of [one.signature, encoded(one)])
+        assert.ok(!logged.includes(trace), "no proof is logged, as it is or as an address has it");
   });
 
   it("admit nothing else", async () => {
@@ -261,6 +265,11 @@ describe("frames of other instances' pages", () => {
       await renew(proofWith({ frame_id, parent_origin: "https://ada.example" })),
       "connect_frame_invalid",
     );
+    // The account has these devices as well: their proofs open frames, and renew no other's.
+    for (const device of [{ source_device_id: "dev_ada_other" }, { target_device_id: "dev_bob_other" }]) {
+      await opened(device);
+      refused(await renew(proofWith({ frame_id, ...device })), "connect_frame_invalid");
+    }
     refused(await renew({ ...proofWith({ frame_id }), signature: first.signature }), "connect_frame_invalid");
     const second = proofWith({ frame_id });
     const answer = await renew(second);

@@ -258,6 +258,12 @@ describe("access over the Web listener", () => {
     const owner = cookieOf(answer);
     const made = [...setting.tokens.records.values()].filter(({ name }) => name.includes("Browser"));
     assert.equal(made.length, 1, "the session is among the tokens, to be seen and revoked");
+    const link = { login_link_code: setting.links.create() };
+    const others = [
+      cookieOf(await setting.send("POST", SESSION, { body: link })),
+      await signIn(ADMIN),
+      await signIn(ADMIN),
+    ];
     const { csrf_token: csrfToken } = answer.result as { csrf_token: string };
     const out = await setting.send("POST", `${API_PREFIX}/web-access/logout`, {
       headers: { cookie: owner, origin: setting.origin, "svc-csrf-token": csrfToken },
@@ -267,6 +273,7 @@ describe("access over the Web listener", () => {
     assert.match(out.headers["set-cookie"]![0]!, /Max-Age=0/);
     assert.equal(await read(owner), 401);
     assert.equal(setting.tokens.find(made[0]!.id), null);
+    assert.deepEqual(await Promise.all(others.map(read)), [200, 200, 200], "no other browser is signed out");
 
     const admin = await signIn(ADMIN);
     setting.clock.advance(LIMITS.http.sessionDays * 24 * 3600 * 1000 - 1000);

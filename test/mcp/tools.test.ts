@@ -148,6 +148,43 @@ describe("MCP tools", () => {
     assert.match((one["event"] as { data: { client_id: string } }).data.client_id, /^[0-9a-f-]{36}$/);
   });
 
+  it("shows a file of the project in a slot once for one idempotency key, lists it, and empties the slot", async () => {
+    const given = {
+      action: "publish",
+      slot: 2,
+      title: "Notes",
+      kind: "markdown",
+      path: "notes.txt",
+      idempotency_key: "shown-1",
+    };
+    const first = await ada.result("svc_presentation", given);
+    const again = await ada.result("svc_presentation", given);
+    assert.deepEqual([first["duplicate"], again["duplicate"]], [false, true]);
+    assert.deepEqual(again["presentation"], first["presentation"]);
+    const { event_id: eventId, bytes } = first["presentation"] as { event_id: string; bytes: number };
+    assert.equal(bytes, "a note\n".length);
+    const { events } = await daemon
+      .client()
+      .result("ledger_tail", { group_id: groupId, kinds: ["presentation.publish"], limit: 5 });
+    assert.deepEqual(
+      events.map(({ id, by, data }) => [id, by, (data as { client_id?: string }).client_id]),
+      [[eventId, "ada", "shown-1"]],
+    );
+    // Without an action it lists.
+    const shown = async () => {
+      const { slots } = (await ada.result("svc_presentation")) as {
+        slots: { slot: number; presentation: { event_id: string } | null }[];
+      };
+      return slots.map(({ presentation }) => presentation?.event_id ?? null);
+    };
+    assert.deepEqual(await shown(), [null, eventId, null, null]);
+    const cleared = await ada.result("svc_presentation", { action: "clear", slot: 2 });
+    assert.deepEqual(cleared, { slot: 2, cleared: true });
+    assert.deepEqual(await shown(), [null, null, null, null]);
+    const wrong = await ada.tool("svc_presentation", { action: "clear", slot: 2, path: "notes.txt" });
+    assert.deepEqual([wrong.error.code, wrong.error.details.field], ["invalid_args", "path"]);
+  });
+
   it("refuses a remote address instead of delivering locally", async () => {
     verifies("MCP-010");
     const before = await messages();

@@ -97,8 +97,9 @@ describe("what waits for the person", () => {
     } as const;
     setting.does(groupId, trouble);
     setting.does(groupId, { state: "working", since: SINCE });
+    setting.home.clock.set(3_600_000);
     setting.does(groupId, trouble);
-    assert.equal(entered.flat().length, 1);
+    assert.equal(entered.flat().length, 1, "the clock was only set");
     setting.does(groupId, { state: "working", since: SINCE });
     setting.home.clock.advance(11 * 60_000);
     setting.does(groupId, trouble);

@@ -33,6 +33,7 @@ import { requestStatement, responseStatement, type Unsigned } from "../../shared
 import { TestHome } from "../messaging/setting.ts";
 import { SimulatedFiles } from "../simulation/files.ts";
 import { ofKind } from "../support/events.ts";
+import { PLAIN_MESSAGE } from "../support/plain-message.ts";
 import { cancellationDigest, messageDigest } from "../wire/digests.ts";
 
 export const ORIGIN = "https://account.example";
@@ -252,11 +253,7 @@ export class Target {
       target: this.address,
       recipients: [this.recipient("ann")],
       text: "hello",
-      format: "plain",
-      insight: null,
-      message_mode: "send",
-      attachments: [],
-      reply_to: null,
+      ...PLAIN_MESSAGE,
       created_at: at(0),
       deliver_before: at(15 * MINUTE),
       reply_before: at(7 * 24 * 60 * MINUTE),

@@ -12,6 +12,7 @@ import { verifies } from "../requirements.ts";
 import { SimulatedFiles } from "../simulation/files.ts";
 import { chatMessage } from "../support/events.ts";
 import { ManualClock } from "../support/manual-clock.ts";
+import { PLAIN_MESSAGE } from "../support/plain-message.ts";
 import { InjectedAuthority } from "./injected-authority.ts";
 import { MINUTE, rest, SECOND } from "./sending-setting.ts";
 
@@ -93,11 +94,7 @@ class Setting {
       target: { instance_id: peer, group_id: "g_there", title: "" },
       recipients: [{ id: "user", title: "", generation: "", enabled: true, role: null }],
       text: "x",
-      format: "plain",
-      insight: null,
-      message_mode: "send",
-      attachments: [],
-      reply_to: null,
+      ...PLAIN_MESSAGE,
       created_at: at(0),
       deliver_before: at(15 * MINUTE),
       reply_before: at(15 * MINUTE),

@@ -4,6 +4,8 @@ import { join } from "node:path";
 import { DaemonClient } from "../../client/client.ts";
 import { launchToken } from "../../client/identity.ts";
 import { homePaths } from "../../client/paths.ts";
+import { ProcessEnds } from "../../daemon/runtimes/launch/process-end.ts";
+import { RealClock } from "../../platform/real-clock.ts";
 import { RealProcesses } from "../../platform/real-processes.ts";
 import { verifies } from "../requirements.ts";
 import { DaemonProcess } from "../support/daemon-process.ts";
@@ -151,6 +153,53 @@ describe("launches", () => {
     const paths = homePaths(setting.home).group(setting.group_id);
     for (const folder of [paths.tokens, paths.launches, paths.hooks])
       assert.deepEqual(readdirSync(folder), []);
+  });
+
+  it("of an Actor that was removed end with the daemon at the latest, and leave the next one its token", async () => {
+    const { group_id: groupId, client } = setting;
+    await setting.add("twice", { ignoreTerm: true });
+    const { pid } = await started("twice");
+    await client.result("actor_remove", { group_id: groupId, actor_id: "twice" });
+    const next = await client.result("actor_add", { group_id: groupId, actor_id: "twice" });
+    assert.notEqual(new RealProcesses().birthOf(pid!), null, "it takes its time");
+    await setting.stop();
+    assert.equal(new RealProcesses().birthOf(pid!), null);
+    await setting.start();
+    assert.equal(await speaks(launchToken({ SVC_ACTOR_FILE: next.token_file })!), "yes");
+  });
+
+  it("of an Actor with the id of a removed one begin when that one's process has ended", async () => {
+    await setting.add("again", { ignoreTerm: true });
+    const { pid } = await started("again");
+    await setting.client.result("actor_remove", { group_id: setting.group_id, actor_id: "again" });
+    await setting.add("again");
+    const starting = setting.startActor("again");
+    await until("it was asked to end", () =>
+      setting.notes("again").some(({ signal }) => signal !== undefined),
+    );
+    assert.equal(setting.notes("again").filter((note) => note.pid !== undefined).length, 1);
+    process.kill(pid!, "SIGKILL");
+    await starting;
+    assert.equal(new RealProcesses().birthOf(pid!), null);
+    await until("it is ready", async () => (await setting.presence("again")).state === "idle");
+    assert.equal(
+      await speaks(tokenOf(setting.notes("again").findLast((note) => note.pid !== undefined)!)),
+      "yes",
+    );
+  });
+
+  it("that have ended are signalled no more: their pid may be another process's", async () => {
+    const sent: number[] = [];
+    class Watched extends RealProcesses {
+      override signal(pid: number): boolean {
+        sent.push(pid);
+        return true;
+      }
+    }
+    const ends = new ProcessEnds(new Watched(), new RealClock());
+    const { pid } = process;
+    await ends.end({ pid, birth: `another than ${pid}`, mark: "" }, "SIGTERM", Promise.resolve());
+    assert.deepEqual(sent, []);
   });
 
   it("aren't believed when their committed identity is damaged or another's", async () => {

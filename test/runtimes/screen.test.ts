@@ -100,3 +100,17 @@ describe("a flood of plain output", () => {
     assert.equal(thin(`${flood}\u001b[1m`).length, flood.length + 4);
   });
 });
+
+describe("what a program writes badly", () => {
+  it("isn't told on the daemon's own output, which a file keeps", async () => {
+    const told: unknown[] = [];
+    const { error } = console;
+    console.error = (...words) => told.push(words);
+    try {
+      await drawn("\u007f\u001b[\u0080\u009f\u007f\r\n".repeat(100));
+    } finally {
+      console.error = error;
+    }
+    assert.deepEqual(told, []);
+  });
+});

@@ -146,8 +146,9 @@ export function changed(
   change: Pick<DataChange, "data" | "position" | "length">,
 ): Uint8Array {
   const length = change.length ?? Math.max(bytes.length, change.position + change.data.length);
-  const result = new Uint8Array(length);
-  result.set(bytes.subarray(0, Math.min(bytes.length, length)));
+  const isCut = length <= bytes.length;
+  const result = isCut ? new Uint8Array(bytes.subarray(0, length)) : new Uint8Array(length);
+  if (!isCut) result.set(bytes);
   if (change.length === null) result.set(change.data, change.position);
   return result;
 }

@@ -145,9 +145,14 @@ export class SimulatedFiles implements Files {
 
   #node(path: string): Node | null {
     let node: Node = this.#root;
-    for (const name of path.split("/").filter((part) => part !== "" && part !== ".")) {
+    for (let begin = 0; begin <= path.length; ) {
+      const slash = path.indexOf("/", begin);
+      const end = slash === -1 ? path.length : slash;
+      const name = path.slice(begin, end);
+      begin = end + 1;
+      if (name === "" || name === ".") continue;
       if (node.kind !== "directory") return null;
-      const next: Node | undefined = node.entries.get(name);
+      const next = node.entries.get(name);
       if (next === undefined) return null;
       node = next;
     }
@@ -217,7 +222,7 @@ export class SimulatedFiles implements Files {
         if (mode === "read") throw failure("EBADF", call);
         const error = this.#faultOf(call);
         const written = error === null ? data.length : data.length >>> 1;
-        if (written > 0) change({ data: Uint8Array.from(data.subarray(0, written)), position, length: null });
+        if (written > 0) change({ data: new Uint8Array(data.subarray(0, written)), position, length: null });
         if (error !== null) throw error;
       },
       truncate: (length) => {
@@ -249,6 +254,11 @@ export class SimulatedFiles implements Files {
 
   #settleFile(node: FileNode, covered: number): void {
     const isSettled = (change: DataChange): boolean => change.sequence <= covered && !change.doubtful;
+    if (node.changes.every(isSettled)) {
+      node.base = node.bytes;
+      node.changes = [];
+      return;
+    }
     // A doubtful change below keeps everything after it in the list; a settled one among them is
     // marked as such.
     while (node.changes[0] !== undefined && isSettled(node.changes[0]))

@@ -7,6 +7,7 @@ import { PeerSender } from "../../daemon/peers/sending/peer-sender.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { ConnectMessage } from "../../shared/wire/v1/message.ts";
 import { type Chance, SeededRandom } from "../support/chance.ts";
+import { PLAIN_MESSAGE } from "../support/plain-message.ts";
 import { AFTER_END_MS } from "./account-oracle.ts";
 import type { SimulatedDaemon } from "./daemon.ts";
 import { short } from "./delivery.ts";
@@ -87,11 +88,7 @@ export class Intruder {
       target: { instance_id: remote.instance_id, device_id: remote.device_id, group_id: target, title: "" },
       recipients: [PERSON],
       text: "still here",
-      format: "plain",
-      insight: null,
-      message_mode: "send",
-      attachments: [],
-      reply_to: null,
+      ...PLAIN_MESSAGE,
       created_at: at(0),
       deliver_before: at(LIMITS.connect.deliverSeconds),
       reply_before: at(LIMITS.connect.replySeconds),

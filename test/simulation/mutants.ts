@@ -11,6 +11,7 @@ import { Scheduler } from "../../daemon/peers/outbox/scheduler.ts";
 import { PeerSender } from "../../daemon/peers/sending/peer-sender.ts";
 import type { Files } from "../../platform/files.ts";
 import { without } from "./crash.ts";
+import { replaced } from "./replaced.ts";
 
 interface Mutant {
   what: string;
@@ -21,23 +22,6 @@ interface Mutant {
   files?: (files: Files) => Files;
   /** It shows only where there is an account service. */
   accounts?: boolean;
-}
-
-type Methods<Class> = {
-  [Name in keyof Class as Class[Name] extends (...args: never[]) => unknown ? Name : never]: Class[Name];
-};
-
-/** Another method in place of a class's own, which it is made from. */
-function replaced<Class, Name extends keyof Methods<Class> & keyof Class>(
-  prototype: Class,
-  name: Name,
-  make: (own: Class[Name]) => Class[Name],
-): () => void {
-  const own = prototype[name];
-  prototype[name] = make(own);
-  return () => {
-    prototype[name] = own;
-  };
 }
 
 /** A disk that lies about some files. */
@@ -57,7 +41,7 @@ function lyingAt(part: string): (files: Files) => Files {
 export const MUTANTS: readonly Mutant[] = [
   { what: "a receipt before the target's event is on disk", seed: 6, files: lyingAt("/ledger/") },
   { what: "an acceptance before its record is on disk", seed: 6, files: lyingAt("/outbox/") },
-  { what: "directories that aren't synced", seed: 6, files: without("directories") },
+  { what: "directories that aren't synced", seed: 15, files: without("directories") },
   {
     what: "a receiver that forgets what it has received",
     seed: 1,
@@ -65,7 +49,7 @@ export const MUTANTS: readonly Mutant[] = [
   },
   {
     what: "a request that may have arrived taken for one that wasn't sent",
-    seed: 13,
+    seed: 8,
     apply: () =>
       replaced(
         PeerSender.prototype,

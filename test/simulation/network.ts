@@ -72,7 +72,7 @@ class End implements Link {
   send(bytes: Uint8Array, sent: () => void): void {
     if (this.host.isOver || this.isClosed) return;
     const { chance } = this.#network;
-    const copy = Uint8Array.from(bytes);
+    const copy = new Uint8Array(bytes);
     const cut = chance.happens(0.2) ? chance.between(0, copy.length) : copy.length;
     for (const part of [copy.subarray(0, cut), copy.subarray(cut)]) {
       if (part.length > 0) this.#dispatch({ bytes: part });

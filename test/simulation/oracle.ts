@@ -60,6 +60,8 @@ export class Oracle {
   /** Those that haven't ended. */
   readonly #open = new Map<string, Delivery>();
   readonly #watched = new Map<string, Watched>();
+  /** By the open ledgers: what was seen of them at the last look. */
+  readonly #looked = new WeakMap<object, Watched>();
   readonly #receipts = new Set<string>();
   /** Deliveries whose target has said in its ledger that they never came. */
   readonly #keptOut = new Set<string>();
@@ -99,9 +101,11 @@ export class Oracle {
       const { run } = daemon;
       if (run === null || run.services === null) continue;
       for (const { group_id: groupId, record, ledger } of run.services.groups.registry.list()) {
+        const before = this.#looked.get(ledger);
+        if (before?.generation === record.generation && before.ids.length === ledger.count) continue;
         this.#follow(daemon, groupId, record.generation);
         const watched = this.#watch(daemon, groupId, record.generation);
-        if (watched.run === run && ledger.count === watched.ids.length) continue;
+        this.#looked.set(ledger, watched);
         if (watched.run !== run) {
           this.#compare(watched, ledger.readMany(range(0, ledger.count)));
           watched.run = run;

@@ -78,7 +78,9 @@ export class Chance {
   }
 
   bytes(count: number): Uint8Array {
-    return Uint8Array.from({ length: count }, () => this.#next() & 255);
+    const bytes = new Uint8Array(count);
+    for (let at = 0; at < count; at += 1) bytes[at] = this.#next() & 255;
+    return bytes;
   }
 }
 

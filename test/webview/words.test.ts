@@ -324,6 +324,7 @@ describe("an Actor's state", () => {
     assert.equal(row("waiting", ""), "waiting for you · ");
     assert.equal(row("working", "uses Bash"), "working · uses Bash");
     assert.equal(row("working", "uses Bash", true), "working · ");
+    assert.equal(row("waiting", "waits for permission to use Bash", true), "waiting for you · ");
     assert.equal(row("failed", "no such program", true), "failed · no such program");
   });
 });

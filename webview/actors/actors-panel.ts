@@ -40,9 +40,12 @@ class ActorsElement extends View {
   static override readonly properties = {
     conversation: { attribute: false },
     administrator: { type: Boolean },
+    beside: { type: Boolean },
   };
   declare conversation: Conversation;
   declare administrator: boolean;
+  /** The questions of the Actors stand whole below the feed beside this. */
+  declare beside: boolean;
   /** Who waits for the person, and in which Group; null while unknown. */
   #waiting: { groupId: string; actors: ReadonlySet<string> } | null = null;
 
@@ -105,11 +108,16 @@ class ActorsElement extends View {
   #row(actor: ActorWithPresence) {
     const { presence } = actor;
     const words = actorWords(presence);
-    const asks = this.conversation.questions.of(actor.id).length > 0;
+    const [asked] = this.conversation.questions.of(actor.id);
     const activity = this.conversation.activity.of(actor.id);
-    // What it waits for stands whole in its question below.
-    const shown = asks ? activity.filter(({ activity: { status } }) => status !== "waiting") : activity;
-    const said = asks ? { word: words.word, reason: "" } : rowWords(presence, shown.length > 0);
+    // What it waits for stands in its question.
+    const shown =
+      asked === undefined ? activity : activity.filter(({ activity: { status } }) => status !== "waiting");
+    const inTicker = shown.some(
+      ({ activity: { status } }) => presence.state !== "waiting" || status === "waiting",
+    );
+    const isWhole = asked !== undefined && !this.beside;
+    const said = isWhole ? { word: words.word, reason: "" } : rowWords(presence, inTicker);
     const pending = isInboxOnly(actor) ? "in its Inbox" : "pending";
     const counts = [
       { icon: isInboxOnly(actor) ? "inbox" : "clock", count: presence.pending, what: pending },
@@ -142,7 +150,11 @@ class ActorsElement extends View {
         }${unread.map(
           ({ icon: name, count, what }) =>
             html`<span class="count" title="${count} ${what}">${icon(name)}${count}<span class="only-heard"> ${what}</span></span>`,
-        )}
+        )}${
+          asked === undefined || isWhole
+            ? nothing
+            : html`<button type="button" class="answer" aria-label="Answer ${actorName(actor)}" @click=${() => this.tell("show-question", asked.question_id)}>Answer</button>`
+        }
       </span>
       <span class="actor-actions">
         ${this.administrator && hasTerminal(actor) && ENDED.has(presence.state) ? iconButton({ icon: "play", label: `Start ${actorName(actor)}`, className: "start", onClick: () => this.#act(actor, "actor_start") }) : nothing}
@@ -150,18 +162,16 @@ class ActorsElement extends View {
         ${iconButton({ icon: "mention", label: `Write to ${actorName(actor)}`, className: "write", onClick: () => this.tell("write-to", actor.id) })}
         <svc-menu label="Actions for ${actorName(actor)}" .items=${() => this.#menu(actor)}></svc-menu>
       </span>
-      ${this.#questions(actor)}
+      ${isWhole ? this.#questions(actor) : nothing}
     </li>`;
   }
 
   #questions(actor: ActorWithPresence) {
     const { questions } = this.conversation;
-    const asked = questions.of(actor.id);
-    if (asked.length === 0) return nothing;
     void import("../questions/question.ts");
     return html`<div class="actor-questions">
       ${repeat(
-        asked,
+        questions.of(actor.id),
         ({ question_id: id }) => id,
         (question) =>
           html`<svc-question .question=${question} .questions=${questions} .actor=${actorName(actor)}></svc-question>`,

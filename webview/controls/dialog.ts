@@ -129,15 +129,24 @@ export abstract class DialogView extends View {
 
   readonly #onSubmit = (event: Event): void => {
     event.preventDefault();
-    if (!this.busy) this.submit();
+    if (!this.busy && this.#isOpen) this.submit();
   };
 
   /**
-   * The workbench's keys do nothing while a dialog is open. Enter in the toolkit's fields doesn't
-   * reach the form by itself.
+   * It has the focus for a moment after it was closed, if what had it before is gone: what is
+   * pressed then is for the page.
+   */
+  get #isOpen(): boolean {
+    return this.embedded || this.querySelector("dialog")?.open === true;
+  }
+
+  /**
+   * The workbench's keys do nothing while a dialog is open. In a tab of its own, the editor gets
+   * them. Enter in the toolkit's fields doesn't reach the form by itself.
    */
   readonly #onKey = (event: KeyboardEvent): void => {
-    event.stopPropagation();
+    if (!this.#isOpen) return;
+    if (!this.embedded) event.stopPropagation();
     if (
       event.key === "Enter" &&
       event.target instanceof HTMLElement &&

@@ -84,7 +84,7 @@ export class Feed extends Store {
   #retry: ReturnType<typeof setTimeout> | null = null;
   #closed = false;
   loaded = false;
-  /** Resolves when rows are there. */
+  /** Resolves when rows are there, or when it was closed before. */
   readonly opened: Promise<void>;
   #open: () => void = () => {};
   /** Why nothing can be shown. */
@@ -144,7 +144,7 @@ export class Feed extends Store {
     try {
       const { events } = await this.#host.call("ledger_tail", { group_id: this.groupId, limit: 1 });
       const newest = events.at(-1)?.id ?? null;
-      if (place === null || !(await this.#around(place.eventId, opening))) await this.#end(opening);
+      if (place === null || !(await this.#around(place.eventId, opening, "shown"))) await this.#end(opening);
       if (opening !== this.#opening || this.#closed) return;
       this.failure = null;
       this.loaded = true;
@@ -169,6 +169,7 @@ export class Feed extends Store {
     if (this.#statusTimer !== null) clearTimeout(this.#statusTimer);
     if (this.#again !== null) clearTimeout(this.#again);
     if (this.#retry !== null) clearTimeout(this.#retry);
+    this.#open();
   }
 
   async older(): Promise<void> {
@@ -232,7 +233,7 @@ export class Feed extends Store {
     if (this.window.has(eventId)) return true;
     let found = false;
     await this.#page("older", async () => {
-      found = await this.#around(eventId, this.#opening);
+      found = await this.#around(eventId, this.#opening, "wanted");
     });
     return found;
   }
@@ -320,7 +321,11 @@ export class Feed extends Store {
     if (opening === this.#opening) this.window.reset(events, { older: hasMore, newer: false });
   }
 
-  async #around(eventId: string, opening: number): Promise<boolean> {
+  /**
+   * The daemon's answer has the event itself whatever its kind: it is shown if it is of those that
+   * are, or if the person wants to see it.
+   */
+  async #around(eventId: string, opening: number, which: "shown" | "wanted"): Promise<boolean> {
     try {
       const page = await this.#host.call("ledger_window", {
         group_id: this.groupId,
@@ -329,8 +334,10 @@ export class Feed extends Store {
         after: PAGE,
         kinds: this.#kinds,
       });
+      const isShown = ({ id, kind }: LedgerEvent) =>
+        (which === "wanted" && id === eventId) || this.#kinds.some((shown) => shown === kind);
       if (opening === this.#opening)
-        this.window.reset(page.events, { older: page.has_older, newer: page.has_newer });
+        this.window.reset(page.events.filter(isShown), { older: page.has_older, newer: page.has_newer });
       return true;
     } catch (error) {
       if (error instanceof Error && "offline" in error && error.offline === true) throw error;

@@ -3,7 +3,7 @@
  * keeps what the person sees in place, remembers the position per Group, and marks as read only
  * what was really seen.
  */
-import { html, nothing } from "lit";
+import { html, nothing, type PropertyValues } from "lit";
 import { repeat } from "lit/directives/repeat.js";
 import type { LedgerEvent, MessageEvent as Message } from "../../shared/events.ts";
 import { day, exact, sameDay } from "../../shared/time-words.ts";
@@ -27,6 +27,17 @@ const END_AT = 24;
 const CONTINUED_MS = 3 * 60_000;
 const KEEP_AFTER_MS = 200;
 
+/** Where the person goes in a conversation: to a row, or to the oldest one. */
+interface Way {
+  conversation: Conversation;
+  /** Null for the oldest. */
+  eventId: string | null;
+  /** The row is drawn. It is shown as soon as it can be measured. */
+  drawn: boolean;
+  /** The feed follows new rows again if the row isn't there. */
+  following: boolean;
+}
+
 class FeedElement extends View {
   static override readonly properties = {
     conversation: { attribute: false },
@@ -46,7 +57,8 @@ class FeedElement extends View {
   #resizes: ResizeObserver | null = null;
   /** The scroller whose size and rows are observed. */
   #watched: HTMLElement | null = null;
-  #target: string | null = null;
+  /** Until it has arrived, or something else was begun. */
+  #way: Way | null = null;
   /** How far it was scrolled, and the scrolled height, when the place was last settled. */
   #top = 0;
   #height = 0;
@@ -173,14 +185,20 @@ class FeedElement extends View {
     </div>`;
   }
 
+  protected override willUpdate(changed: PropertyValues<this>): void {
+    const before = changed.get("conversation");
+    if (before !== undefined) this.#keepLast(before);
+    this.#passOn();
+  }
+
   protected override updated(): void {
     const scroller = this.#scroller;
-    const { feed } = this.conversation;
-    if (scroller === null || !feed.loaded) return;
+    const { conversation } = this;
+    if (scroller === null || !conversation.feed.loaded) return;
     // The rows render after this element: only then can they be measured, still before anything is
     // painted.
     void this.#rendered().then(() => {
-      if (scroller.isConnected) this.#arrange(scroller);
+      if (scroller.isConnected && this.conversation === conversation) this.#arrange(scroller);
     });
   }
 
@@ -202,7 +220,10 @@ class FeedElement extends View {
       const rows = scroller.querySelector(".feed-rows");
       if (rows !== null) this.#resizes.observe(rows);
     }
-    if (isLaidOut(scroller) && this.#restored !== this.conversation) this.#restore(scroller);
+    if (isLaidOut(scroller)) {
+      if (this.#restored !== this.conversation) this.#restore(scroller);
+      if (this.#isGoing && this.#way!.drawn) this.#arrive(scroller, this.#way!);
+    }
     this.#settle();
   }
 
@@ -214,13 +235,15 @@ class FeedElement extends View {
     this.#restored = this.conversation;
     const { place } = this.conversation;
     const row = place === null ? null : this.#find(place.eventId);
-    this.conversation.feed.following = row === null;
+    if (this.#isGoing) this.#way!.following = row === null;
+    else this.conversation.feed.following = row === null;
     this.#anchor = row === null || place === null ? null : { id: place.eventId, top: place.offset };
     this.#accept(scroller);
   }
 
   override disconnectedCallback(): void {
     super.disconnectedCallback();
+    this.#keepLast(this.conversation);
     this.#resizes?.disconnect();
     this.#resizes = null;
     this.#watched = null;
@@ -235,7 +258,7 @@ class FeedElement extends View {
     const scroller = this.#scroller;
     const { feed } = this.conversation;
     if (scroller === null || !isLaidOut(scroller)) return;
-    if (this.#target !== null || this.#restored !== this.conversation) return;
+    if (this.#isGoing || this.#restored !== this.conversation) return;
     const isScrolled = this.#catchUp(scroller);
     let isKept = false;
     if (feed.following && !feed.window.hasNewer) {
@@ -279,6 +302,21 @@ class FeedElement extends View {
     return true;
   }
 
+  /** The row that is kept goes, such as an event that is left out: the next one that stays is. */
+  #passOn(): void {
+    const { feed } = this.conversation;
+    const kept = this.#anchor;
+    if (kept === null || this.#restored !== this.conversation || feed.window.has(kept.id)) return;
+    const rows = [...this.querySelectorAll<HTMLElement>("[data-row]")];
+    const at = rows.findIndex((row) => row.dataset["row"] === kept.id);
+    const stays = (row: HTMLElement) => feed.window.has(row.dataset["row"]!);
+    const next = rows.slice(at + 1).find(stays) ?? rows.slice(0, Math.max(at, 0)).findLast(stays);
+    if (at === -1 || next === undefined) return;
+    const [from, to] = [rows[at]!, next].map((row) => row.getBoundingClientRect().top);
+    this.#anchor = { id: next.dataset["row"]!, top: kept.top + to! - from! };
+    this.#keepSoon();
+  }
+
   #find(id: string): HTMLElement | null {
     return this.querySelector<HTMLElement>(`[data-row="${CSS.escape(id)}"]`);
   }
@@ -295,9 +333,9 @@ class FeedElement extends View {
   }
 
   readonly #onScroll = (): void => {
-    if (this.#target !== null) return;
+    if (this.#isGoing) return;
     this.#settle();
-    if (this.#keepTimer === null) this.#keepTimer = setTimeout(() => this.#keep(), KEEP_AFTER_MS);
+    this.#keepSoon();
   };
 
   /** Requests the page that is about to be seen, and marks as read. */
@@ -318,13 +356,23 @@ class FeedElement extends View {
     if (newest !== undefined) marks.seen(newest.id);
   }
 
-  #keep(): void {
+  #keepSoon(): void {
+    this.#keepTimer ??= setTimeout(() => {
+      this.#keepLast(this.conversation);
+      const scroller = this.#scroller;
+      if (scroller !== null && isLaidOut(scroller) && !this.#isGoing) this.tell("moved");
+    }, KEEP_AFTER_MS);
+  }
+
+  /** Keeps the place in `conversation` if the person has moved there since it was kept. */
+  #keepLast(conversation: Conversation): void {
+    if (this.#keepTimer === null) return;
+    clearTimeout(this.#keepTimer);
     this.#keepTimer = null;
-    const scroller = this.#scroller;
-    if (scroller === null || !isLaidOut(scroller)) return;
-    this.tell("moved");
-    const row = this.conversation.feed.following ? null : this.#topRow();
-    this.conversation.keepPlace(row === null ? null : { eventId: row.id, offset: Math.round(row.top) });
+    if (this.#restored !== conversation) return;
+    const { id, top } = this.#anchor ?? {};
+    const isAtEnd = conversation.feed.following || id === undefined || top === undefined;
+    conversation.keepPlace(isAtEnd ? null : { eventId: id, offset: Math.round(top) });
   }
 
   /** Whether a row is in view. */
@@ -333,14 +381,18 @@ class FeedElement extends View {
     return view !== undefined && row !== undefined && row.bottom > view.top && row.top < view.bottom;
   }
 
-  async toEnd(): Promise<void> {
-    await this.conversation.feed.toEnd();
-    await this.updateComplete;
-    await this.#rendered();
-    this.conversation.keepPlace(null);
-    this.conversation.marks.release();
+  /** Shows the newest message. False when the person went elsewhere meanwhile. */
+  async toEnd(): Promise<boolean> {
+    const { conversation } = this;
+    this.#way = null;
+    await conversation.feed.toEnd();
+    await this.#redrawn();
+    if (this.conversation !== conversation || this.#isGoing) return false;
+    conversation.keepPlace(null);
+    conversation.marks.release();
     if (this.#scroller !== null) this.#accept(this.#scroller);
     this.#settle();
+    return true;
   }
 
   /**
@@ -350,49 +402,78 @@ class FeedElement extends View {
   async jump(eventId: string): Promise<boolean> {
     const { conversation } = this;
     await conversation.feed.opened;
-    if (this.conversation !== conversation) return true;
-    this.#target = eventId;
-    conversation.feed.following = false;
+    if (this.conversation !== conversation || !this.isConnected) return true;
+    const way = this.#begin(eventId);
     const found = await conversation.feed.jump(eventId);
+    await this.#redrawn();
+    if (this.#way !== way || !this.#isGoing) return true;
+    if (found && this.#find(eventId) !== null) {
+      this.#drawn(way);
+      return true;
+    }
+    this.#way = null;
+    conversation.feed.following = way.following;
+    this.requestUpdate();
+    return false;
+  }
+
+  /** Shows the oldest message. False when the person went elsewhere meanwhile. */
+  async toStart(): Promise<boolean> {
+    const { conversation } = this;
+    const way = this.#begin(null);
+    await conversation.feed.toStart();
+    await this.#redrawn();
+    if (this.#way !== way || !this.#isGoing) return false;
+    this.#drawn(way);
+    return true;
+  }
+
+  /** The person is on the way to a place in this conversation: nothing else moves the view. */
+  get #isGoing(): boolean {
+    return this.#way !== null && this.#way.conversation === this.conversation;
+  }
+
+  #begin(eventId: string | null): Way {
+    const { conversation } = this;
+    const { feed } = conversation;
+    const following = this.#isGoing ? this.#way!.following : feed.following;
+    feed.following = false;
+    this.#way = { conversation, eventId, drawn: false, following };
+    return this.#way;
+  }
+
+  async #redrawn(): Promise<void> {
     this.requestUpdate();
     await this.updateComplete;
     await this.#rendered();
-    if (this.conversation !== conversation || this.#target !== eventId) return true;
-    const row = found ? this.#find(eventId) : null;
-    row?.scrollIntoView({ block: "center" });
-    row?.focus({ preventScroll: true });
-    row?.classList.add("found");
-    setTimeout(() => row?.classList.remove("found"), 1600);
-    requestAnimationFrame(() => this.#arrive());
-    return row !== null;
   }
 
-  /** A jump has ended: its target is the new place. */
-  #arrive(): void {
-    this.#target = null;
-    const scroller = this.#scroller;
-    if (scroller === null) return;
+  #drawn(way: Way): void {
+    way.drawn = true;
+    if (this.#scroller !== null) this.#arrange(this.#scroller);
+  }
+
+  /** The way has ended: its row is the new place. */
+  #arrive(scroller: HTMLElement, { eventId }: Way): void {
+    this.#way = null;
+    const row = eventId === null ? null : this.#find(eventId);
+    if (row !== null) {
+      row.scrollIntoView({ block: "center" });
+      row.focus({ preventScroll: true });
+      row.classList.add("found");
+      setTimeout(() => row.classList.remove("found"), 1600);
+    } else if (eventId === null) scroller.scrollTop = 0;
     const { feed } = this.conversation;
     const below = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight;
     feed.following = below <= END_AT && !feed.window.hasNewer;
     this.#accept(scroller);
-    this.#anchor = this.#topRow();
-    this.#onScroll();
+    this.#anchor = row === null ? this.#topRow() : { id: row.dataset["row"]!, top: offsetIn(scroller, row) };
+    this.#keepSoon();
     this.requestUpdate();
   }
 
-  /** Shows the oldest message. */
-  async toStart(): Promise<void> {
-    this.#target = "";
-    await this.conversation.feed.toStart();
-    await this.updateComplete;
-    await this.#rendered();
-    this.#scroller?.scrollTo({ top: 0 });
-    this.#arrive();
-  }
-
   async #toEndWithFocus(end: "first" | "last"): Promise<void> {
-    await (end === "first" ? this.toStart() : this.toEnd());
+    if (!(await (end === "first" ? this.toStart() : this.toEnd()))) return;
     const rows = this.querySelectorAll<HTMLElement>("[data-row]");
     rows[end === "first" ? 0 : rows.length - 1]?.focus({ preventScroll: true });
   }

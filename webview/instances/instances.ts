@@ -2,7 +2,8 @@
  * The other instances of the account as a list, and the one that is shown in the page. One is live
  * at a time; of the others the page keeps the Groups that it saw last, marked as saved.
  */
-import type { FrameGroup } from "../../shared/frame-protocol.ts";
+import * as z from "zod/mini";
+import { type FrameGroup, FrameGroups } from "../../shared/frame-protocol.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import type { ResultOf } from "../../shared/operations/registry.ts";
 import { type RemotePlace, readPlace } from "../../shared/remote-place.ts";
@@ -20,18 +21,24 @@ export interface RemoteInstance {
 }
 
 /** The Groups of an instance when they were last told. Of one device and one origin. */
-export interface SavedGroups {
-  device_id: string;
-  origin: string;
-  groups: readonly FrameGroup[];
+const SavedGroups = z.strictObject({
+  device_id: z.string(),
+  origin: z.string(),
+  groups: FrameGroups,
   /** Milliseconds since the epoch. */
-  at: number;
-}
+  at: z.number(),
+});
+type SavedGroups = Omit<z.infer<typeof SavedGroups>, "groups"> & { groups: readonly FrameGroup[] };
 
 type Snapshot = NonNullable<ResultOf<"connect_status">["connect"]>;
 
-interface Kept {
+/** What the page keeps when it is loaded again. Anything else counts as nothing. */
+const Kept = z.strictObject({
   /** Of the link to the account: another one sees nothing of it. */
+  binding: z.string(),
+  saved: z.record(z.string(), SavedGroups),
+});
+interface Kept {
   binding: string;
   saved: Record<string, SavedGroups>;
 }
@@ -74,7 +81,7 @@ export class Instances extends Store {
     super();
     this.#parts = parts;
     this.#place = readPlace(parts.query);
-    const kept = parts.host.page.get("instances") as Kept | null;
+    const kept = Kept.safeParse(parts.host.page.get("instances")).data;
     this.#binding = kept?.binding ?? null;
     this.#saved = kept?.saved ?? {};
   }

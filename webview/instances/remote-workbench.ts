@@ -31,7 +31,7 @@ class RemoteElement extends View {
     const { live } = this.instances;
     if (live === null) return nothing;
     const { name, origin } = live.target;
-    return html`<header class="remote-head">
+    return html`<div class="remote-head">
         ${this.narrow ? iconButton({ icon: "arrow-left", label: "Show Groups", onClick: () => this.tell("show-groups") }) : nothing}
         <h1 class="remote-name">${icon("server")}<bdi>${name}</bdi></h1>
         ${live.phase === "locked" ? html`<span class="hint remote-note">${icon("lock")}Sign in below as an administrator there. It counts for this page’s site alone.</span>` : nothing}
@@ -41,7 +41,7 @@ class RemoteElement extends View {
             : html`<a class="own-tab push" href=${origin} target="_blank" rel="noopener noreferrer">${icon("link-external")}<span>Open in its own tab</span></a>`
         }
         ${iconButton({ icon: "close", label: `Close ${name}`, onClick: () => this.tell("leave-instance") })}
-      </header>
+      </div>
       ${live.phase === "failed" ? this.#failed(live) : this.#frame(live)}`;
   }
 

@@ -10,6 +10,7 @@ import type { NeedsYouItem } from "../../shared/operations/notifications.ts";
 import type { NeedsYouListener, Release } from "../../shared/stream-client/listeners.ts";
 import { Store } from "../controls/store.ts";
 import { type Host, HostError } from "../hosts/host.ts";
+import { alone } from "./alone.ts";
 import { chime } from "./chime.ts";
 import { openedAddress, placeOf } from "./place.ts";
 import { type NotificationSettings, readSettings } from "./settings.ts";
@@ -103,7 +104,8 @@ export class Notifications extends Store {
     const { shows, sounds } = this.#settings;
     if (shows && this.permission === "granted") {
       const body = "This is how you are told what waits for you.";
-      await (await this.#worker()).showNotification("svc", { body, tag: "test", silent: sounds });
+      const worker = await this.#worker();
+      await alone(() => worker.showNotification("svc", { body, tag: "test", silent: sounds }));
     }
     if (sounds) await chime();
   }
@@ -174,7 +176,8 @@ export class Notifications extends Store {
     if (!shows || this.permission !== "granted" || isSeen) return;
     const { title, body } = notificationWords(item);
     const data = placeOf(item);
-    await (await this.#worker()).showNotification(title, { body, tag: item.key, data, silent: sounds });
+    const worker = await this.#worker();
+    await alone(() => worker.showNotification(title, { body, tag: item.key, data, silent: sounds }));
     if (!this.#arrivals.has(item.key)) await this.#withdraw([item.key]);
   }
 
@@ -183,7 +186,8 @@ export class Notifications extends Store {
     if (this.permission !== "granted") return;
     const registration = await navigator.serviceWorker.getRegistration("/");
     for (const tag of keys)
-      for (const notification of (await registration?.getNotifications({ tag })) ?? []) notification.close();
+      for (const notification of (await alone(() => registration?.getNotifications({ tag }))) ?? [])
+        notification.close();
   }
 
   async #worker(): Promise<ServiceWorkerRegistration> {

@@ -4,6 +4,7 @@
  */
 import { notificationWords } from "../../shared/needs-you.ts";
 import type { NeedsYouItem } from "../../shared/operations/notifications.ts";
+import { alone } from "./alone.ts";
 import { openMessage, placeOf } from "./place.ts";
 
 /** What this needs of a service worker's types, which can't stand beside those of pages. */
@@ -45,18 +46,19 @@ scope.addEventListener("notificationclick", (event) => event.waitUntil(open(even
 
 /** Browsers end the subscription of a worker that shows nothing. */
 async function show(data: Push["data"]): Promise<void> {
-  const { registration } = scope;
+  const tell = (title: string, options: NotificationOptions) =>
+    alone(() => scope.registration.showNotification(title, options));
   try {
     const pushed = data?.json() as Pushed;
     if (pushed.kind === "test") {
-      await registration.showNotification("svc", { body: "Web Push reaches this browser.", tag: "test" });
+      await tell("svc", { body: "Web Push reaches this browser.", tag: "test" });
       return;
     }
     const { title, body } = notificationWords({ ...pushed, reason: "" });
     // The page may have shown it already: the same tag doesn't show it twice.
-    await registration.showNotification(title, { body, tag: pushed.key, data: placeOf(pushed) });
+    await tell(title, { body, tag: pushed.key, data: placeOf(pushed) });
   } catch {
-    await registration.showNotification("svc", { body: "Something waits for you.", tag: "svc" });
+    await tell("svc", { body: "Something waits for you.", tag: "svc" });
   }
 }
 

@@ -104,13 +104,12 @@ class PresentationsElement extends View {
     const { shown, listed } = this;
     return html`<section class="presentations" aria-label="Presentations">
       <header class="search-bar">
-        ${icon("eye")}
-        <h2 class="thread-title">Presentations</h2>
+        <h2 class="only-heard">Presentations</h2>
+        <div class="tabs" role="group" aria-label="Slots">${this.#slots()}</div>
         ${iconButton({ icon: "add", label: `Show something in slot ${this.slotNumber}`, disabled: listed === null, onClick: () => this.#publish() })}
         ${iconButton({ icon: "link", label: "Copy a link to this slot", onClick: () => this.tell("copy-link", { slot: this.slotNumber, versionId: this.versionId }) })}
         ${iconButton({ icon: "close", label: "Close the presentations", keys: "Esc", onClick: () => this.tell("close-presentations") })}
       </header>
-      <div class="tabs" role="group" aria-label="Slots">${this.#slots()}</div>
       ${shown === null ? nothing : this.#head(shown)}
       <div class="presentation-body" aria-busy=${listed === null}>
         ${failure(this.problem)}
@@ -132,7 +131,7 @@ class PresentationsElement extends View {
         aria-pressed=${slot === this.slotNumber}
         @click=${() => this.#go({ slot })}
       >
-        <span><span class="only-heard">Slot </span>${slot}</span><bdi>${title}</bdi>
+        <span><span class="only-heard">Slot </span>${slot}</span><bdi class=${presentation === null ? "only-heard" : ""}>${title}</bdi>
       </button>`;
     });
   }
@@ -159,9 +158,11 @@ class PresentationsElement extends View {
       <span class="head-end">
         ${iconButton({ icon: "references", label: "Mention it in the message", onClick: () => this.#mention(shown) })}
         ${shown.current ? iconButton({ icon: "trash", label: `Empty slot ${shown.slot}`, onClick: () => void this.#clear(shown) }) : nothing}
-        ${step(1, "Earlier version", "chevron-left")}
-        <span class="presentation-version">${versions.length - at} of ${versions.length}</span>
-        ${step(-1, "Later version", "chevron-right")}
+        ${
+          versions.length === 1
+            ? nothing
+            : html`${step(1, "Earlier version", "chevron-left")}<span class="presentation-version">${versions.length - at} of ${versions.length}</span>${step(-1, "Later version", "chevron-right")}`
+        }
       </span>
     </div>`;
   }
@@ -200,9 +201,9 @@ class PresentationsElement extends View {
         const source =
           this.#address(shown) ?? (this.picture?.eventId === shown.event_id ? this.picture.url : null);
         if (source === null && shown.mime_type === "image/svg+xml") return this.#elsewhere();
-        return source === null
-          ? nothing
-          : html`<img class="presentation-image" src=${source} alt=${title} />`;
+        if (source === null) return nothing;
+        return html`${this.#hasTab(shown) ? html`<p class="hint pad">${tabLink(source, "Open the picture")} in a tab of its own.</p>` : nothing}
+          <img class="presentation-image" src=${source} alt=${title} />`;
       }
       case "html":
       case "pdf": {
@@ -245,6 +246,14 @@ class PresentationsElement extends View {
   #openInBrowser(): void {
     const { conversation, slotNumber: slot, versionId } = this;
     this.host.openInBrowser?.({ ...NOWHERE, groupId: conversation.groupId, slot, versionId });
+  }
+
+  /**
+   * An SVG is a document in a tab, and a frame of another instance's page has a session that no tab
+   * has.
+   */
+  #hasTab({ mime_type: mimeType }: Presentation): boolean {
+    return this.host.presentation !== null && mimeType !== "image/svg+xml" && parent === self;
   }
 
   #address({ slot, event_id: eventId }: Presentation): string | null {
@@ -369,13 +378,17 @@ function more(cut: boolean) {
   return cut ? html`<p class="hint pad">There is more than is shown here.</p>` : nothing;
 }
 
+function tabLink(source: string, label: string) {
+  return html`<a class="link" href=${source} target="_blank" rel="noopener noreferrer">${label}</a>`;
+}
+
 /**
  * The browser's own viewer, where it has one and this page isn't itself in a sandbox: a viewer
  * inherits it and shows nothing. The tab is there in any case (docs/presentations.md).
  */
 function pdf(source: string, title: string) {
   const isShown = navigator.pdfViewerEnabled && parent === self;
-  return html`<p class="hint pad"><a class="link" href=${source} target="_blank" rel="noopener noreferrer">Open the PDF</a> in ${isShown ? "a tab of its own" : "the browser’s own viewer"}.</p>
+  return html`<p class="hint pad">${tabLink(source, "Open the PDF")} in ${isShown ? "a tab of its own" : "the browser’s own viewer"}.</p>
     ${isShown ? html`<iframe class="presentation-frame" title=${title} referrerpolicy="no-referrer" src="${source}#navpanes=0"></iframe>` : nothing}`;
 }
 

@@ -64,7 +64,7 @@ class QuestionElement extends View {
     const { kind, tool_name: tool, details, choices, directory, expires_at: expiresAt } = this.question;
     const isPermission = kind === "permission";
     const asks = isPermission ? html`asks to use <b>${shownName(tool)}</b> once` : "asks you";
-    return html`<div class="question" role="group" aria-label=${`${this.actor} ${isPermission ? `asks to use ${shownName(tool)}` : "asks you"}`}>
+    return html`<div class="question" role="group" tabindex="-1" aria-label=${`${this.actor} ${isPermission ? `asks to use ${shownName(tool)}` : "asks you"}`}>
       <header class="question-head" title=${`Until ${exact(expiresAt)}. The first answer counts, also one in the terminal.`}>
         ${icon(isPermission ? "shield" : "question")}<span><bdi class="question-actor">${this.actor}</bdi> ${asks}</span>
       </header>
@@ -106,7 +106,7 @@ class QuestionElement extends View {
   #choice({ header, question, multiple, options }: Question["choices"][number], index: number) {
     const name = `${this.question.question_id}-${index}`;
     return html`<fieldset class="question-choice">
-      <legend>${header === "" ? nothing : html`<span class="question-name">${shownName(header)}</span> `}${shownText(question)}</legend>
+      <legend>${header === "" ? nothing : html`<span class="question-name">${shownName(header)}</span>`}${shownText(question)}</legend>
       ${options.map(
         ({ label, description }) => html`<label class="question-option">
           <input
@@ -115,7 +115,7 @@ class QuestionElement extends View {
             .checked=${this.chosen[index]?.has(label) === true}
             @change=${(event: Event) => this.#choose(index, label, multiple, (event.target as HTMLInputElement).checked)}
           />
-          <span><bdi>${shownName(label)}</bdi>${description === "" ? nothing : html` <span class="question-more">${shownText(description)}</span>`}</span>
+          <span><bdi>${shownName(label)}</bdi>${description === "" ? nothing : html`<span class="question-more">${shownText(description)}</span>`}</span>
         </label>`,
       )}
       <input

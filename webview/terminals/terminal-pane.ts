@@ -177,7 +177,7 @@ class TerminalPaneElement extends View {
     return html`<section class="terminal" aria-label="Terminal of ${name}">
       <header class="terminal-head">
         <h2><bdi>${name}</bdi></h2>
-        <span class="terminal-state">${this.#state()}</span>
+        <span class="terminal-state ${this.connected && this.running && this.writer !== "another" ? "ordinary" : ""}">${this.#state()}</span>
         <span class="head-actions">
           ${this.#take()}
           ${iconButton({ icon: "search", label: `Search the terminal of ${name}`, pressed: this.searching, onClick: () => void this.#find() })}

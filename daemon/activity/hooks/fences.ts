@@ -115,7 +115,6 @@ function takeSession(before: HookState, memory: Memory, hook: Hook, at: string):
     state: { ...state, session, ended: null, at },
     revisions,
     remember() {
-      memory.setAside.delete(session.id);
       if (previous === undefined) return;
       memory.sessions.add(previous);
       memory.setAside.add(previous);
@@ -130,7 +129,10 @@ function endSession(before: HookState, memory: Memory, hook: Hook, at: string): 
   return {
     state: { ...state, session: null, operations: [], ended: null },
     revisions,
-    remember: () => memory.sessions.add(session.id),
+    remember() {
+      memory.sessions.add(session.id);
+      memory.setAside.delete(session.id);
+    },
   };
 }
 

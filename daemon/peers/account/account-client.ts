@@ -2,7 +2,7 @@
  * Requests to the account service (docs/protocol.md#account). Every answer is bounded before it is
  * parsed, and parsed strictly. The device's token goes only into its header.
  */
-import type { HttpClient, HttpOutcome } from "../../../platform/http/client.ts";
+import type { HttpClient, HttpFailure, HttpOutcome } from "../../../platform/http/client.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import { HEADERS, MEMBERSHIP_VERSION } from "../../../shared/names.ts";
 import { parsedJsonBytes } from "../../../shared/strict-json.ts";
@@ -173,13 +173,20 @@ export class AccountClient {
 /** Statuses by which the service itself refuses a registration. Others are passing errors. */
 const REJECTIONS: ReadonlySet<number> = new Set([400, 403, 409]);
 
+/** Why no answer came. */
+const FAILED: Record<HttpFailure, string> = {
+  timeout: "account_timeout",
+  unreachable: "account_unreachable",
+  untrusted: "account_untrusted",
+  invalid: "account_invalid",
+  aborted: "account_unreachable",
+};
+
 const ANYTHING: Schema<unknown> = { safeParse: (value) => ({ data: value }) };
 
 function answered<Value>(outcome: HttpOutcome, schema: Schema<Value>, origin: string): Answered<Value> {
   if (outcome.kind === "failed") {
-    const code = outcome.why === "timeout" ? "account_timeout" : "account_unreachable";
-    const failure = passing(outcome.why === "invalid" ? "account_invalid" : code, outcome.reason, origin);
-    return { ok: false, failure };
+    return { ok: false, failure: passing(FAILED[outcome.why], outcome.reason, origin) };
   }
   const { status, body } = outcome;
   if (status === 200) {

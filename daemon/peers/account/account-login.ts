@@ -206,6 +206,8 @@ export function unavailable({ kind, message, code }: AccountFailure): Refusal {
   return new Refusal("account_unavailable", {
     specifics: message,
     ...(kind === "passing" ? {} : { remedy: "'svc account' shows the link." }),
+    // Its reason says what helps, and time alone doesn't.
+    ...(code === "account_untrusted" ? { remedy: "Then try again." } : {}),
     details: { cause: code },
   });
 }

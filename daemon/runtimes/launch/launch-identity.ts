@@ -123,13 +123,20 @@ export class LaunchIdentities {
   }
 
   /**
-   * The process is gone: its token becomes invalid and its identity is forgotten. Throws
-   * storage_full or storage_failed.
+   * The process of the Actor in this generation is gone: its token becomes invalid and its identity
+   * is forgotten. The token of another Actor that has got its id stays. Throws storage_full or
+   * storage_failed.
    */
-  async end(group: OpenGroup, actorId: string): Promise<void> {
+  async end(
+    group: OpenGroup,
+    { actor_id: actorId, generation }: Pick<StoredLaunch, "actor_id" | "generation">,
+  ): Promise<void> {
     const path = group.paths.launchFile(actorId);
     this.#known.delete(path);
-    await this.#deps.launchTokens.remove(group, actorId);
+    const isThere = group.record.actors.some(
+      (actor) => actor.generation === generation && actor.runner === "pty",
+    );
+    if (isThere) await this.#deps.launchTokens.remove(group, actorId);
     try {
       if (unlinkIfThere(this.#deps.files, path)) {
         await syncDirectory(this.#deps.files, group.paths.launches);

@@ -3,7 +3,7 @@
  * with the daemon.
  */
 
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { syncDirectory, unlinkIfThere } from "../../../platform/durable.ts";
 import type { Files } from "../../../platform/files.ts";
 import { errorFields, type Log } from "../../../platform/log.ts";
@@ -12,7 +12,7 @@ import type { Chats } from "../../messaging/group-chat.ts";
 import { ENDED_UNREAD } from "../../messaging/kinds.ts";
 import { deliveryEvent } from "../input/delivery-proof.ts";
 import type { LastRuns } from "./last-run.ts";
-import type { LaunchIdentities } from "./launch-identity.ts";
+import type { LaunchIdentities, StoredLaunch } from "./launch-identity.ts";
 import type { ProcessEnds } from "./process-end.ts";
 
 export interface LeftoverDependencies {
@@ -69,21 +69,27 @@ async function endProcesses(
 ): Promise<void> {
   const { launches } = group.paths;
   if (files.stat(launches) === null) return;
+  const sweep = (stored: StoredLaunch): Promise<void> =>
+    // A pid by itself means nothing here: the machine may have been started since.
+    ends.sweep({ ...stored, pid: identities.isAlive(stored) ? stored.pid : null });
   for (const actor of group.record.actors) {
     const stored = identities.committed(group, actor.id);
     if (stored === null) continue;
-    if (stored !== "corrupt") {
-      // A pid by itself means nothing here: the machine may have been started since.
-      const pid = identities.isAlive(stored) ? stored.pid : null;
-      await ends.sweep({ ...stored, pid });
-    }
-    await identities.end(group, actor.id);
+    if (stored !== "corrupt") await sweep(stored);
+    const generation = stored === "corrupt" ? actor.generation : stored.generation;
+    await identities.end(group, { actor_id: actor.id, generation });
+    // It was another Actor's, which was removed.
+    if (generation !== actor.generation) continue;
     lastRuns.ended(group, actor, "the daemon ended unexpectedly");
     const data = { actor_id: actor.id, reason: "daemon_ended" };
     await group.note({ kind: "actor.stop", by: "system", data });
   }
   // Of Actors that were removed in the meantime.
   const rest = files.list(launches);
-  for (const name of rest) unlinkIfThere(files, join(launches, name));
+  for (const name of rest) {
+    const stored = identities.committed(group, basename(name, ".json"));
+    if (stored !== null && stored !== "corrupt") await sweep(stored);
+    unlinkIfThere(files, join(launches, name));
+  }
   if (rest.length > 0) await syncDirectory(files, launches);
 }

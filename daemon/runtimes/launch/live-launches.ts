@@ -77,6 +77,8 @@ export class LiveLaunches implements Launches {
   readonly lastRuns: LastRuns;
   readonly #deps: LiveLaunchesDependencies;
   readonly #slots = new Map<string, Slot>();
+  /** Dropped ones until nothing of them runs, by Actor. */
+  readonly #leaving = new Map<string, Slot>();
   readonly #started = new Signal<[launch: Launch]>();
   readonly #ended = new Signal<[launch: Launch, end: LaunchEnd]>();
   readonly #waiting = new Signal<[groupId: string, actorId: string]>();
@@ -92,6 +94,11 @@ export class LiveLaunches implements Launches {
 
   slots(): Slot[] {
     return [...this.#slots.values()];
+  }
+
+  /** Of Actors that are gone, whose processes are still to end. */
+  leaving(): Slot[] {
+    return [...this.#leaving.values()];
   }
 
   find(groupId: string, actorId: string): Slot | undefined {
@@ -111,15 +118,21 @@ export class LiveLaunches implements Launches {
       terminal: new ActorTerminal(clock),
       run: null,
       starting: null,
-      last: Promise.resolve(),
+      // An earlier Actor with this id has files of the same names.
+      last: this.#leaving.get(name)?.last ?? Promise.resolve(),
     };
     this.#slots.set(name, slot);
     return slot;
   }
 
-  /** Nothing of this Actor runs or will. */
-  drop({ group, actor_id: actorId }: Slot): void {
-    this.#slots.delete(key(group.group_id, actorId));
+  /** The Actor is gone. `ended` resolves when nothing of it runs. */
+  drop(slot: Slot, ended: Promise<void>): void {
+    const name = key(slot.group.group_id, slot.actor_id);
+    this.#slots.delete(name);
+    this.#leaving.set(name, slot);
+    void ended.then(() => {
+      if (this.#leaving.get(name) === slot) this.#leaving.delete(name);
+    });
   }
 
   /**

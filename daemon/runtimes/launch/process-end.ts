@@ -43,7 +43,8 @@ export class ProcessEnds {
     seconds: number = LIMITS.terminal.stopSeconds,
   ): Promise<void> {
     const family = this.#family(kin);
-    this.#processes.signal(kin.pid, signal);
+    // It may have ended by itself, and its pid may be another process's.
+    if (family.has(kin.pid)) this.#processes.signal(kin.pid, signal);
     await Promise.race([ended, this.#pause(seconds * 1000)]);
     await this.#sweep(kin, family);
   }

@@ -39,6 +39,8 @@ export class Screen implements ScreenView {
       rows,
       scrollback: LIMITS.terminal.scrollbackLines,
       allowProposedApi: true,
+      // A program may write what isn't a sequence as often as it likes: nobody reads of it.
+      logLevel: "off",
     });
     this.#serializer = new SerializeAddon();
     this.#terminal.loadAddon(this.#serializer);

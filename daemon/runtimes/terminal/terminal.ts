@@ -226,9 +226,11 @@ export class ActorTerminal {
   #output(process: TerminalProcess, screen: Screen, text: string): void {
     this.#backlog += text.length;
     screen.write(text, () => {
+      // What is left of an earlier process counts no more.
+      if (this.#screen !== screen) return;
       this.#backlog -= text.length;
-      if (this.#screen === screen) this.#events?.drawn();
-      if (this.#paused && this.#backlog < backlogBytes / 2 && this.#screen === screen) {
+      this.#events?.drawn();
+      if (this.#paused && this.#backlog < backlogBytes / 2) {
         this.#paused = false;
         process.resume();
       }

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { AccountClient } from "../../../daemon/peers/account/account-client.ts";
 import { AccountLogin } from "../../../daemon/peers/account/account-login.ts";
 import { Membership } from "../../../daemon/peers/account/membership.ts";
-import type { HttpClient, HttpOutcome } from "../../../platform/http/client.ts";
+import type { HttpClient, HttpFailure, HttpOutcome } from "../../../platform/http/client.ts";
 import { verifies } from "../../requirements.ts";
 import { SimulatedFiles } from "../../simulation/files.ts";
 import { ManualClock } from "../../support/manual-clock.ts";
@@ -21,12 +21,15 @@ describe("the name of an instance in its account", () => {
   let asked: string[];
   /** Polls that are answered with `authorization_pending` first. */
   let pending: number;
+  /** Why no answer comes. */
+  let failure: HttpFailure | null = null;
   let login: AccountLogin;
 
   const http: HttpClient = {
     async request({ url }): Promise<HttpOutcome> {
       const path = new URL(url).pathname;
       asked.push(path);
+      if (failure !== null) return { kind: "failed", why: failure, escaped: false, reason: "That's why." };
       const answer = (status: number, body: object): HttpOutcome => ({
         kind: "answered",
         status,
@@ -98,5 +101,24 @@ describe("the name of an instance in its account", () => {
     }
     await linked("h".repeat(60));
     assert.equal(namings(), 1);
+  });
+
+  it("needs a service with a certificate that is trusted, and says so to a person", async () => {
+    asked = [];
+    files = new SimulatedFiles();
+    files.mkdir("/secrets");
+    await opened("workbench");
+    const begun = async (why: HttpFailure): Promise<unknown> => {
+      failure = why;
+      return login.begin(ORIGIN).catch(({ message }: Error) => message);
+    };
+    try {
+      assert.equal(await begun("untrusted"), `${ORIGIN}: That's why. Then try again.`);
+      assert.equal(await begun("unreachable"), `${ORIGIN}: That's why. Try again in a moment.`);
+      assert.equal(asked.length, 2);
+    } finally {
+      failure = null;
+      await login.close();
+    }
   });
 });

@@ -1,6 +1,7 @@
 /** The link to an account in a tab of an editor. */
 import "./account.css";
 import "../../connections/account-dialog.ts";
+import "../workbench/offline-banner.ts";
 import { html, render } from "lit";
 import { skeleton } from "../../controls/controls.ts";
 import { openInEditor } from "../../hosts/vscode/editor-document.ts";
@@ -11,7 +12,11 @@ async function begin(): Promise<void> {
   const { host } = await openInEditor(() => {});
   document.title = "Account";
   render(html``, root);
-  render(html`<svc-account-dialog ?embedded=${true} .host=${host}></svc-account-dialog>`, root);
+  render(
+    html`<svc-offline .host=${host}></svc-offline>
+      <svc-account-dialog ?embedded=${true} .host=${host}></svc-account-dialog>`,
+    root,
+  );
 }
 
 void begin();

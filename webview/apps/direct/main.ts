@@ -3,6 +3,7 @@ import "./direct.css";
 import "../../connections/account-dialog.ts";
 import "../../connections/connections-dialog.ts";
 import "../../connections/sharing-dialog.ts";
+import "../workbench/offline-banner.ts";
 import { html, render } from "lit";
 import type { Shown } from "../../../shared/webview-protocol.ts";
 import { GroupConnections } from "../../connections/group-connections.ts";
@@ -33,7 +34,8 @@ function show(
   // Another Group has another element, and nothing of the earlier one.
   render(html``, root);
   render(
-    html`<svc-connections-dialog
+    html`<svc-offline .host=${host}></svc-offline>
+      <svc-connections-dialog
       ?embedded=${true}
       .host=${host}
       .conversation=${{ groupId, group, connections }}

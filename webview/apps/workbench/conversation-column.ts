@@ -95,7 +95,7 @@ function questionsOf({ questions, group }: Conversation) {
       questions.list,
       ({ question_id: id }) => id,
       (question) =>
-        html`<svc-question .question=${question} .questions=${questions} .actor=${group.name(question.actor_id)}></svc-question>`,
+        html`<svc-question data-question=${question.question_id} .question=${question} .questions=${questions} .actor=${group.name(question.actor_id)}></svc-question>`,
     )}
   </div>`;
 }

@@ -20,8 +20,12 @@ const DIALOGS: Readonly<Record<string, () => Promise<unknown>>> = {
   keyboard: () => import("./keyboard-dialog.ts"),
 };
 
+/** How many were asked for. */
+let asked = 0;
+
 /**
- * Opens a dialog below `parent`, whose events it shares. `fields` are the element's properties.
+ * Opens a dialog below `parent`, whose events it shares. `fields` are the element's properties. One
+ * is open at a time; of those that are asked for while the code comes, only the last one opens.
  * Throws when it can't be loaded.
  */
 export async function openDialog(
@@ -30,7 +34,10 @@ export async function openDialog(
   fields: Record<string, unknown>,
 ): Promise<void> {
   const load = DIALOGS[name];
-  if (load === undefined || parent.querySelector("dialog[open]") !== null) return;
+  const isTaken = () => parent.querySelector("dialog[open]") !== null;
+  if (load === undefined || isTaken()) return;
+  asked += 1;
+  const turn = asked;
   try {
     await load();
   } catch {
@@ -39,6 +46,7 @@ export async function openDialog(
       "This part of the page couldn’t be loaded. Reload the page once the daemon can be reached.",
     );
   }
+  if (turn !== asked || isTaken()) return;
   const dialog = document.createElement(`svc-${name}-dialog`);
   Object.assign(dialog, fields);
   parent.append(dialog);

@@ -79,7 +79,7 @@ export class Elsewhere extends Store {
     if (instances === null || instances.live === null) return nothing;
     const { breadth, page } = this.#parts.layout;
     const narrow = breadth === "narrow";
-    return html`<svc-remote .instances=${instances} ?narrow=${narrow} ?hidden=${narrow && page === "groups"}></svc-remote>`;
+    return html`<svc-remote role="main" .instances=${instances} ?narrow=${narrow} ?hidden=${narrow && page === "groups"}></svc-remote>`;
   }
 
   #askFirst(leave: () => void): void {

@@ -16,6 +16,7 @@ interface Heard {
   "write-to": string;
   "actor-operation": ActorOperation;
   "open-terminal": string;
+  "show-question": string;
   "question-answering": Promise<void>;
   "message-action": MessageAction;
   suggest: string;

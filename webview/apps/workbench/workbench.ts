@@ -270,6 +270,9 @@ class WorkbenchElement extends View {
     on("moved", () => this.#showing.moved((eventId) => this.#feed.value?.shows(eventId) !== false));
     on("open-terminal", (actorId) => this.#showing.go({ actorId }));
     on("close-terminal", (actorId) => this.#showing.terminalClosed(actorId));
+    on("show-question", (questionId) =>
+      this.querySelector<HTMLElement>(`[data-question="${CSS.escape(questionId)}"] .question`)?.focus(),
+    );
     on("write-to", (actorId) => void this.#compose((open) => writeTo(open, actorId)));
     on("actor-operation", (asked) =>
       this.#act(operateActor, asked, (error) => {
@@ -356,9 +359,10 @@ class WorkbenchElement extends View {
   }
 
   #actorsColumn() {
-    return this.#conversation === null
-      ? nothing
-      : actorsColumn(this.#conversation, this.#layout, this.#administrator, this.#settings());
+    const conversation = this.#conversation;
+    if (conversation === null) return nothing;
+    const beside = this.#layout.breadth !== "narrow" && !conversation.terminals.full;
+    return actorsColumn(conversation, this.#layout, this.#administrator, beside, this.#settings());
   }
 
   /** In a frame there is no column of Groups to hold them. */

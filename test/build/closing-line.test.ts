@@ -1,0 +1,51 @@
+/** `npm test` says how it ended: in its exit code and its last line. */
+import assert from "node:assert/strict";
+import { spawn } from "node:child_process";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
+import { until } from "../support/until.ts";
+
+const TESTS = `
+it("passes", () => undefined);
+it("ends the process", () => process.exit(0));
+it("waits", () => { console.log("waiting"); return new Promise(() => setInterval(() => undefined, 1000)); });
+`;
+
+describe("npm test", () => {
+  let folder: string;
+
+  before(() => {
+    folder = mkdtempSync(join(tmpdir(), "svc-suite-"));
+    writeFileSync(join(folder, "some.test.ts"), TESTS);
+  });
+  after(() => rmSync(folder, { recursive: true, force: true }));
+
+  /** Runs the tests of this name. `interrupt` presses Ctrl-C when one waits. */
+  async function run(name: string, { interrupt = false } = {}) {
+    const args = ["build/test.mjs", join(folder, "some.test.ts"), "--grep", name];
+    const child = spawn(process.execPath, args, { detached: true, stdio: ["ignore", "pipe", "inherit"] });
+    const ended = new Promise((resolve) => child.once("close", (...end) => resolve(end)));
+    let output = "";
+    child.stdout.setEncoding("utf8").on("data", (text: string) => (output += text));
+    if (interrupt) {
+      await until("a test that waits", () => output.includes("waiting"));
+      process.kill(-child.pid!, "SIGINT");
+    }
+    return { ended: await ended, last: output.trimEnd().split("\n").at(-1) };
+  }
+
+  it("fails if no test has the name, a test ends the process, or somebody interrupts it", async () => {
+    const all = await Promise.all([
+      run("passes"),
+      run("nothing"),
+      run("process"),
+      run("waits", { interrupt: true }),
+    ]);
+    const [good, missing, crashed, interrupted] = all;
+    assert.deepEqual(good, { ended: [0, null], last: "1 passed, 0 failed" });
+    assert.deepEqual(missing, { ended: [1, null], last: "0 passed, 1 failed" });
+    assert.deepEqual(crashed, { ended: [1, null], last: "0 passed, 1 failed" });
+    assert.deepEqual(interrupted.ended, [130, null]);
+  });
+});
