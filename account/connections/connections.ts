@@ -328,12 +328,12 @@ async function checkActive(db: Queries, member: string, words: string): Promise<
   if (count >= groups.active) throw tooMany(words);
 }
 
-/** A UUID that the ticket's signature and the recipient determine (EXT-011). */
 /** As many as the page shows, by this time. */
 function latest<Row>(rows: Row[], at: (row: Row) => number): Row[] {
   return rows.sort((one, other) => at(other) - at(one)).slice(0, groups.closedShown);
 }
 
+/** A UUID that the ticket's signature and the recipient determine (EXT-011). */
 function invitationId({ signature }: ConnectGroupTicket, recipient: string): string {
   const digest = createHash("sha256")
     .update(JSON.stringify([signature, recipient]))

@@ -30,7 +30,7 @@ export function shownDeviceName(device: { display_name: string | null; hostname:
 }
 
 /** The same as an expression of the store. */
-export function shownName(kind: Store["kind"]): RawBuilder<string> {
+export function shownDeviceNameSql(kind: Store["kind"]): RawBuilder<string> {
   const label =
     kind === "postgres"
       ? sql`right(hostname, ${sql.lit(LABEL_SHOWN)})`

@@ -10,7 +10,7 @@ import type { Registration } from "../../shared/wire/v1/proofs.ts";
 import { registrationStatement } from "../../shared/wire/v1/signing.ts";
 import { milliseconds } from "../../shared/wire/v1/time.ts";
 import { untimelyRegistration } from "../../shared/wire/v1/timely.ts";
-import { type Device, shownDeviceName, shownName } from "../devices/devices.ts";
+import { type Device, shownDeviceName, shownDeviceNameSql } from "../devices/devices.ts";
 import { JsonText } from "../json-text.ts";
 import { Compiled, type Places } from "../store/compiled.ts";
 import { isDuplicate, type Queries, type Store } from "../store/store.ts";
@@ -67,7 +67,7 @@ function entryJson(kind: Store["kind"]): RawBuilder<string> {
     public_key: sql.ref("public_key"),
     client_version: sql.ref("client_version"),
     public_origin: sql.ref("public_origin"),
-    display_name: shownName(kind),
+    display_name: shownDeviceNameSql(kind),
     registered_at: time,
   };
   return made(sql.join(Object.entries(fields).flatMap(([name, of]) => [sql.lit(name), of])));

@@ -28,7 +28,6 @@ import type { Tree } from "./crash-states.ts";
 import { served, type WebAnswer, type WebRequest } from "./exchange.ts";
 import { type Call, SimulatedFiles } from "./files.ts";
 import { type Host, machineAddress, type SimulatedNetwork } from "./network.ts";
-import { watchSignatures } from "./signatures.ts";
 import { originOf, type SimulatedWeb } from "./web.ts";
 import { SimulatedClock, type Wall, type World } from "./world.ts";
 
@@ -154,7 +153,6 @@ export class SimulatedDaemon {
     const files = new SimulatedFiles(this.tree);
     const random = new SeededRandom(this.#chance.stream("identity"));
     this.identity = await InstanceIdentity.obtain(files, random, homePaths(ROOT).identity);
-    watchSignatures(this.identity);
     this.tree = files.tree();
   }
 

@@ -11,7 +11,6 @@ import { Scheduler } from "../../daemon/peers/outbox/scheduler.ts";
 import { PeerSender } from "../../daemon/peers/sending/peer-sender.ts";
 import type { Files } from "../../platform/files.ts";
 import { without } from "./crash.ts";
-import { replaced } from "./replaced.ts";
 
 interface Mutant {
   what: string;
@@ -22,6 +21,23 @@ interface Mutant {
   files?: (files: Files) => Files;
   /** It shows only where there is an account service. */
   accounts?: boolean;
+}
+
+type Methods<Class> = {
+  [Name in keyof Class as Class[Name] extends (...args: never[]) => unknown ? Name : never]: Class[Name];
+};
+
+/** Another method in place of a class's own, which it is made from. */
+function replaced<Class, Name extends keyof Methods<Class> & keyof Class>(
+  prototype: Class,
+  name: Name,
+  make: (own: Class[Name]) => Class[Name],
+): () => void {
+  const own = prototype[name];
+  prototype[name] = make(own);
+  return () => {
+    prototype[name] = own;
+  };
 }
 
 /** A disk that lies about some files. */

@@ -9,7 +9,6 @@ import { SimulatedNetwork } from "./network.ts";
 import { Oracle, type Violation } from "./oracle.ts";
 import { People } from "./people.ts";
 import { SimulatedService } from "./service.ts";
-import { verifyFromMemory } from "./signatures.ts";
 import { SimulatedWeb } from "./web.ts";
 import { World } from "./world.ts";
 
@@ -44,15 +43,11 @@ export async function simulate(
   const world = new World(seed);
   const network = new SimulatedNetwork(world);
   let service: SimulatedService | null = null;
-  const verifyAsUsual = verifyFromMemory();
   try {
-    // The account service has a store of its own, on a real disk.
-    world.turns.isOutside = accounts;
     const web = accounts ? new SimulatedWeb(world, network) : null;
     if (web !== null) service = await SimulatedService.started(world, web);
     return await run(seed, { world, network, web, service, mutation });
   } finally {
-    verifyAsUsual();
     world.turns.release();
     await service?.dispose();
   }

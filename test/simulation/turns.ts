@@ -4,9 +4,6 @@
  * end, one turn after the other, and always in the same order.
  */
 
-/** Real immediates that are asked for at once. Promises run to their end between any two. */
-const AT_ONCE = 32;
-
 type Task = () => void;
 
 export class Turns {
@@ -15,11 +12,6 @@ export class Turns {
   #at = 0;
   /** Turns so far. */
   count = 0;
-  /** Something waits for the world outside, which is asked in every turn then. */
-  isOutside = false;
-  /** Real immediates still to come. */
-  #coming = 0;
-  #next: Task = () => {};
 
   constructor() {
     const put = (task: (...args: unknown[]) => void, ...args: unknown[]): number =>
@@ -36,24 +28,11 @@ export class Turns {
     this.#line.push(task);
   }
 
-  /** Calls `next` in the next real turn. */
-  #turn(next: Task): void {
-    this.#next = next;
-    if (this.#coming > 0) return;
-    this.#coming = this.isOutside ? 1 : AT_ONCE;
-    for (let count = 0; count < this.#coming; count += 1) {
-      this.#real(() => {
-        this.#coming -= 1;
-        this.#next();
-      });
-    }
-  }
-
   /** Runs turn after turn until nothing is ready; `after` each of them. */
   async rest(after: () => void): Promise<void> {
     for (;;) {
       // Promises run to their end before the next real turn.
-      await new Promise<void>((resolve) => this.#turn(resolve));
+      await new Promise<void>((resolve) => this.#real(resolve));
       after();
       const task = this.#line[this.#at];
       if (task === undefined) {

@@ -14,39 +14,32 @@ function daysOf(year: number, month: number): number {
   return [4, 6, 9, 11].includes(month) ? 30 : 31;
 }
 
-interface Instant {
-  /** Whole seconds since 1970, rounded down. */
-  seconds: number;
-  /** And so many nanoseconds. */
-  nanoseconds: number;
-}
-
-/** The instant of an RFC 3339 time, or null. A leap second is the instant after it. */
-function instantOf(text: string): Instant | null {
+/**
+ * Nanoseconds since 1970 of an RFC 3339 time, or null if it isn't one. A leap second is the instant
+ * after it.
+ */
+function instantOf(text: string): bigint | null {
   const match = RFC3339.exec(text);
   if (match === null) return null;
-  const year = Number(match[1]);
-  const month = Number(match[2]);
-  const day = Number(match[3]);
-  const hour = Number(match[4]);
-  const minute = Number(match[5]);
-  const second = Number(match[6]);
+  const [year, month, day, hour, minute, second] = match.slice(1, 7).map(Number) as [
+    number,
+    number,
+    number,
+    number,
+    number,
+    number,
+  ];
   const offsetHour = Number(match[9] ?? 0);
   const offsetMinute = Number(match[10] ?? 0);
   if (month < 1 || month > 12 || day < 1 || day > daysOf(year, month)) return null;
   if (hour > 23 || minute > 59 || second > 60 || offsetHour > 23 || offsetMinute > 59) return null;
+  const date = new Date(0);
+  date.setUTCFullYear(year, month - 1, day);
   const offset = (offsetHour * 60 + offsetMinute) * (match[8] === "-" ? -1 : 1);
-  const seconds = midnight(year, month, day) + (hour * 60 + minute - offset) * 60 + second;
+  const seconds = date.getTime() / 1000 + (hour * 60 + minute - offset) * 60 + second;
   // RFC 3339, section 5.7: a leap second is the last of a UTC day.
   if (second === 60 && seconds % 86_400 !== 0) return null;
-  const fraction = match[7];
-  return { seconds, nanoseconds: fraction === undefined ? 0 : Number(fraction.padEnd(9, "0")) };
-}
-
-/** The beginning of a UTC day, in seconds since 1970. */
-function midnight(year: number, month: number, day: number): number {
-  // Date.UTC takes years before 100 for those of the twentieth century; 400 years are whole days.
-  return Date.UTC(year + 400, month - 1, day) / 1000 - 146_097 * 86_400;
+  return BigInt(seconds) * 1_000_000_000n + BigInt((match[7] ?? "").padEnd(9, "0"));
 }
 
 /** No accepted time is longer. */
@@ -62,16 +55,11 @@ export const EmittedTime = text().refine(
   "isn't a UTC time with milliseconds and Z",
 );
 
-function instant(time: string): Instant {
-  const found = instantOf(time);
-  if (found === null) throw new RangeError("The text isn't an RFC 3339 time.");
-  return found;
-}
-
 /** Nanoseconds since 1970. Throws RangeError for anything that `Time` refuses. */
 export function nanoseconds(time: string): bigint {
-  const found = instant(time);
-  return BigInt(found.seconds) * 1_000_000_000n + BigInt(found.nanoseconds);
+  const instant = instantOf(time);
+  if (instant === null) throw new RangeError("The text isn't an RFC 3339 time.");
+  return instant;
 }
 
 /**
@@ -79,6 +67,5 @@ export function nanoseconds(time: string): bigint {
  * anything that `Time` refuses.
  */
 export function milliseconds(time: string): number {
-  const found = instant(time);
-  return found.seconds * 1000 + Math.floor(found.nanoseconds / 1_000_000);
+  return Number(nanoseconds(time) / 1_000_000n);
 }
