@@ -1,7 +1,7 @@
 /**
  * `npm run sim -- --seeds N --from S [--json] [--minutes M] [--accounts]`: many seeds, shared among
  * the processors. Exits with 1 when one of them breaks an invariant, whose story is printed;
- * `--minutes` stops in time and says how many were done. One seed in sixteen has an account
+ * `--minutes` and Ctrl+C stop in time and say how many were done. One seed in sixteen has an account
  * service, with `--accounts` every seed.
  */
 import { fork } from "node:child_process";
@@ -33,6 +33,8 @@ function serve(): void {
     process.send!(results);
   };
   process.on("message", (seeds: number[]) => void work(seeds));
+  // A terminal interrupts it as well; its parent stops it.
+  process.on("SIGINT", () => {});
 }
 
 async function resultOf(seed: number): Promise<Result> {
@@ -92,6 +94,8 @@ async function main(): Promise<void> {
   const from = Number(values.from);
   const seeds = Number(values.seeds);
   const until = values.minutes === undefined ? Number.POSITIVE_INFINITY : Number(values.minutes) * 60_000;
+  let isInterrupted = false;
+  process.once("SIGINT", () => (isInterrupted = true));
   const failures: Result[] = [];
   const sum = { seeds: 0, steps: 0, simulated_hours: 0 };
   await share(from, from + seeds, (results) => {
@@ -101,7 +105,7 @@ async function main(): Promise<void> {
       sum.simulated_hours += result.simulatedHours;
       if (result.violations.length > 0) failures.push(result);
     }
-    return failures.length < FAILURES_MAX && performance.now() < until;
+    return failures.length < FAILURES_MAX && performance.now() < until && !isInterrupted;
   });
   const seconds = performance.now() / 1000;
   failures.sort((one, other) => one.seed - other.seed);
