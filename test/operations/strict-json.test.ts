@@ -54,15 +54,23 @@ function valuesIn(value: unknown): number {
   return 1 + Math.max(1, inside.length) + inside.reduce((sum: number, one) => sum + valuesIn(one) - 1, 0);
 }
 
+/** Whether a value that was parsed has no half of a surrogate pair and no `__proto__`. */
+function isTame(value: unknown): boolean {
+  if (typeof value === "string") return value.isWellFormed();
+  if (typeof value !== "object" || value === null) return true;
+  return Object.entries(value).every(
+    ([name, inside]) => name !== "__proto__" && name.isWellFormed() && isTame(inside),
+  );
+}
+
 describe("strict JSON", () => {
   it("counts values before it builds them, whatever stands in texts", () => {
     fc.assert(
       fc.property(fc.json({ maxDepth: 5 }), (text) => {
-        if (text.includes("__proto__")) return;
         const value = JSON.parse(text) as unknown;
+        if (!isTame(value)) return;
         const count = valuesIn(value);
         const bytes = Buffer.from(JSON.stringify(value));
-        if (!JSON.stringify(value).isWellFormed() || /\\ud[89a-f]/iu.test(JSON.stringify(value))) return;
         assert.deepEqual(parseStrictJsonBytes(bytes, 64, count), value);
         if (count === 1) return;
         assert.throws(() => parseStrictJsonBytes(bytes, 64, count - 1), StrictJsonError);
@@ -73,11 +81,11 @@ describe("strict JSON", () => {
   it("reads what JSON.parse reads, when no member stands twice and all is well-formed", () => {
     fc.assert(
       fc.property(fc.json({ maxDepth: 6 }), fc.nat({ max: 3 }), (compact, indent) => {
-        const text = JSON.stringify(JSON.parse(compact), null, indent);
-        const wellFormed = JSON.stringify(JSON.parse(text)).isWellFormed() && !/\\ud[89a-f]/i.test(text);
-        if (!wellFormed || text.includes("__proto__")) return;
-        assert.deepEqual(parseStrictJson(text), JSON.parse(text));
-        assert.deepEqual(parseStrictJsonBytes(Buffer.from(text)), JSON.parse(text));
+        const value = JSON.parse(compact) as unknown;
+        if (!isTame(value)) return;
+        const text = JSON.stringify(value, null, indent);
+        assert.deepEqual(parseStrictJson(text), value);
+        assert.deepEqual(parseStrictJsonBytes(Buffer.from(text)), value);
       }),
     );
   });
@@ -126,8 +134,7 @@ describe("strict JSON", () => {
           if (!(error instanceof StrictJsonError)) throw error;
           taken = false;
         }
-        const clean = isJson && !hasTwice(given) && !/"__proto__"\s*:|\\ud[89a-f]/i.test(given);
-        assert.equal(taken, clean, given);
+        assert.equal(taken, isJson && !hasTwice(given) && isTame(parsed), given);
       }),
       { numRuns: 3000 },
     );
