@@ -25,6 +25,8 @@ const FILES = 6;
 const MOST = 4;
 /** A failure next to others may be their doing. More of them than this aren't. */
 const MOST_AGAIN = 3;
+/** Lines that say why a mocha failed which passed alone. */
+const REASON_LINES = 12;
 /** Each file of these folders takes long: they begin, each with a mocha of its own. */
 const SLOW = ["test/agents", "test/browser", "test/cli", "test/editor"];
 
@@ -127,10 +129,17 @@ export async function runSuite({ files, show, atOnce = MOST, node = process.exec
     const isUnsteady = second.failed === 0;
     show(
       isUnsteady
-        ? `\nUnsteady, which is a defect: failed next to others and passed alone: ${share.join(" ")}\n`
+        ? `\nUnsteady, which is a defect: failed next to others and passed alone: ${share.join(" ")}\n${reasons(ended.output)}`
         : `\nFailed alone as well:\n${second.output}`,
       isUnsteady,
     );
   }
   return counts;
+}
+
+/** What mocha says about the failed tests, each line marked for the end of `.ci/run`. */
+function reasons(output) {
+  const lines = output.slice(Math.max(0, output.search(/^ +\d+ failing$/mu))).split("\n");
+  const said = lines.filter((line) => line.trim() !== "").slice(0, REASON_LINES);
+  return said.map((line) => `Unsteady | ${line}\n`).join("");
 }

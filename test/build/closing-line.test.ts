@@ -1,6 +1,8 @@
-/** `npm test` says how it ended: in its exit code and its last line. */
+/**
+ * `npm test` says how it ended: in its exit code and its last line, and why a test failed once.
+ */
 import assert from "node:assert/strict";
-import { spawn } from "node:child_process";
+import { execFileSync, spawn } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -47,5 +49,27 @@ describe("npm test", () => {
     assert.deepEqual(missing, { ended: [1, null], last: "0 passed, 1 failed" });
     assert.deepEqual(crashed, { ended: [1, null], last: "0 passed, 1 failed" });
     assert.deepEqual(interrupted.ended, [130, null]);
+  });
+
+  it("names what fails next to others and passes alone, and says why it failed", () => {
+    const file = join(folder, "unsteady.test.ts");
+    const seen = JSON.stringify(join(folder, "seen"));
+    writeFileSync(
+      file,
+      `import { existsSync, writeFileSync } from "node:fs";
+      it("is unsteady", () => {
+        const isFirst = !existsSync(${seen});
+        writeFileSync(${seen}, "");
+        if (isFirst) throw new Error("the first time");
+      });`,
+    );
+    const suite = `import { runSuite } from "./build/suite.mjs";
+      const counts = await runSuite({ files: [${JSON.stringify(file)}], show: (text) => process.stdout.write(text) });
+      console.log(JSON.stringify(counts));`;
+    const output = execFileSync(process.execPath, ["--input-type=module", "-e", suite], { encoding: "utf8" });
+    const marked = output.split("\n").filter((line) => line.startsWith("Unsteady"));
+    assert.match(marked[0]!, /^Unsteady, which is a defect: .*unsteady\.test\.ts$/);
+    assert.match(marked.slice(1).join("\n"), /is unsteady:[^]*the first time/);
+    assert.match(output, /\{"passed":1,"failed":0\}\n$/);
   });
 });
