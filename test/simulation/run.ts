@@ -1,8 +1,8 @@
 /**
  * `npm run sim -- --seeds N --from S [--json] [--minutes M] [--accounts]`: many seeds, shared among
  * the processors. Exits with 1 when one of them breaks an invariant, whose story is printed;
- * `--minutes` and Ctrl+C stop in time and say how many were done. One seed in sixteen has an account
- * service, with `--accounts` every seed.
+ * `--minutes` and Ctrl+C stop in time and say how many were done. One seed in sixteen has an
+ * account service, with `--accounts` every seed.
  */
 import { fork } from "node:child_process";
 import { availableParallelism } from "node:os";
