@@ -17,5 +17,6 @@ const home = process.argv
   );
 const opened = svc(["open", "--print", ...home], ["ignore", "pipe", "inherit"]);
 if (opened.status !== 0) process.exit(opened.status ?? 1);
-console.log("\nThe Workbench (this link works once, for 5 minutes; 'npx svc open' makes another):");
+const again = ["npx", "svc", "open", ...home].join(" ");
+console.log(`\nThe Workbench (this link works once, for 5 minutes; '${again}' makes another):`);
 process.stdout.write(opened.stdout);

@@ -1,6 +1,7 @@
 /** What a command works with: its arguments, the daemon, its Group and the output. */
 import { resolve } from "node:path";
 import { type CallOptions, DaemonClient, type Envelope } from "../client/client.ts";
+import { commandLine } from "../client/failures.ts";
 import { launchToken } from "../client/identity.ts";
 import { resolveHome } from "../client/paths.ts";
 import { ENVIRONMENT } from "../shared/names.ts";
@@ -44,6 +45,12 @@ export class CommandContext {
 
   usage(message: string): UsageError {
     return new UsageError(message, this.words);
+  }
+
+  /** Another command for the same Home, and the same Group if one was named, to be copied. */
+  command(...words: string[]): string {
+    const group = this.text("group");
+    return commandLine(this.home, ...words, ...(group === undefined ? [] : ["--group", group]));
   }
 
   /** A positional argument; "" if it was optional and left out. */

@@ -2,10 +2,10 @@ import type { ErrorBody } from "../shared/errors.ts";
 import { shellWords } from "../shared/quoting.ts";
 import { resolveHome } from "./paths.ts";
 
-/** The command that starts a daemon for this Home where this process's environment holds. */
-export function startCommand(home: string): string {
+/** A command of `svc` for this Home, as a line for a shell with this process's environment. */
+export function commandLine(home: string, ...words: string[]): string {
   const named = home === resolveHome(process.env) ? [] : ["--home", home];
-  return shellWords(["svc", "daemon", "start", ...named]);
+  return shellWords(["svc", ...words, ...named]);
 }
 
 /**
@@ -23,7 +23,7 @@ export class DaemonUnreachable extends Error {
     reason: string,
     cause?: unknown,
     problem = `No daemon answers for the Home ${home} (${reason}).`,
-    remedy = `Start it with: ${startCommand(home)}`,
+    remedy = `Start it with: ${commandLine(home, "daemon", "start")}`,
   ) {
     super(`${problem} ${remedy}`, cause === undefined ? undefined : { cause });
     this.name = "DaemonUnreachable";
@@ -51,7 +51,7 @@ export class DaemonSilent extends DaemonUnreachable {
       "",
       undefined,
       `The daemon${pid === null ? "" : ` (process ${pid})`} doesn't answer.`,
-      `Try again. If it still doesn't answer, look at 'svc daemon logs', ${end} and start it with 'svc daemon start'. Nothing that it accepted is lost.`,
+      `Nothing that it accepted is lost. Try again. If it still doesn't answer, look at its log (${commandLine(home, "daemon", "logs")}), ${end}, and start it with: ${commandLine(home, "daemon", "start")}`,
     );
     this.name = "DaemonSilent";
   }

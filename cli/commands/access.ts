@@ -5,8 +5,12 @@ import { oneLine } from "../output.ts";
 import { moment } from "../render.ts";
 
 export async function whoami(context: CommandContext): Promise<number> {
-  return context.print("whoami", {}, ({ kind, by, actor }) =>
-    context.out.line(actor === null ? `${by} (${kind})` : `${by} (${kind} in ${actor.group_id})`),
+  return context.print("whoami", {}, ({ by, actor }) =>
+    context.out.line(
+      actor === null
+        ? `${by}: the person whose Home ${context.home} is`
+        : `${by}: an Actor of ${actor.group_id}`,
+    ),
   );
 }
 

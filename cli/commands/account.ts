@@ -1,8 +1,10 @@
 /** The link to an account: made, shown and ended. */
+import { commandLine } from "../../client/failures.ts";
 import { accountStateWords, joinedSentence } from "../../shared/account-words.ts";
 import { connectionName, connectionStateWord, kindWord } from "../../shared/any-connection-words.ts";
 import { CONNECTION_CHOICES } from "../../shared/connection-choices.ts";
 import { shownName } from "../../shared/foreign-text.ts";
+import type { Connection } from "../../shared/operations/connect.ts";
 import type { ResultOf } from "../../shared/operations/registry.ts";
 import { openInBrowser } from "../browser.ts";
 import { agreed } from "../consent.ts";
@@ -85,12 +87,15 @@ export async function connections(context: CommandContext): Promise<number> {
         connectionStateWord(connection.state),
         connection.since === null ? "" : moment(connection.since),
         connection.last_contact_at === null ? "never" : moment(connection.last_contact_at),
-        connection.kind === "direct"
-          ? `svc direct ${connection.state === "ended" ? "remove" : "revoke"} ${connection.id}`
-          : "on the account's page",
+        connection.kind === "direct" ? endCommand(context, connection) : "on the account's page",
       ]),
     );
   });
+}
+
+function endCommand({ home }: CommandContext, { state, id, group_id: groupId }: Connection): string {
+  const group = groupId === null ? [] : ["--group", groupId];
+  return commandLine(home, "direct", state === "ended" ? "remove" : "revoke", id, ...group);
 }
 
 export async function unlink(context: CommandContext): Promise<number> {
@@ -154,7 +159,7 @@ export function printJoined(
   for (const one of joined) context.out.note(`${joinedSentence(one)} (${moment(one.at)})`);
   if (joined.length > 0) {
     context.out.note(
-      `If that wasn't you, retire it at ${origin ?? "the account's page"}. Else clear this with: svc account --seen`,
+      `If that wasn't you, retire it at ${origin ?? "the account's page"}. Else clear this with: ${context.command("account", "--seen")}`,
     );
   }
 }
@@ -173,7 +178,8 @@ function printLink(context: CommandContext, shown: ResultOf<"account_show">): vo
   if (error !== null) fields.push(["error", oneLine(error)]);
   context.out.fields(fields);
   printJoined(context, shown);
-  if (state === "not_linked") context.out.note("Link it with: svc link --account ORIGIN");
+  if (state === "not_linked")
+    context.out.note(`Link it with: ${context.command("link", "--account", "ORIGIN")}`);
 }
 
 function labelled({ account_label: label }: ResultOf<"account_show">): string {

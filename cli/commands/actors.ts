@@ -86,16 +86,18 @@ export async function add(context: CommandContext): Promise<number> {
   return context.show(added, ({ actor, token_file: tokenFile }) => {
     if (program !== undefined) {
       context.out.line(`Added ${actor.id} (${actor.role}).`);
-      context.out.note(programNote(program, actor.id));
+      context.out.note(programNote(context, program, actor.id));
       return;
     }
     if (actor.runner === "pty") {
-      context.out.line(`Added ${actor.id} (${actor.role}). Start it with: svc actor start ${actor.id}`);
+      context.out.line(
+        `Added ${actor.id} (${actor.role}). Start it with: ${context.command("actor", "start", actor.id)}`,
+      );
       for (const one of missing) context.out.note(missingNote(one));
       return;
     }
     context.out.line(`Added ${actor.id} (${actor.role}). Its launch token is in ${tokenFile}.`);
-    context.out.line(`Show its MCP configuration with: svc actor mcp-config ${actor.id}`);
+    context.out.line(`Show its MCP configuration with: ${context.command("actor", "mcp-config", actor.id)}`);
   });
 }
 
@@ -115,9 +117,9 @@ function missingNote({ what, command, remedy }: MissingWords): string {
   return `svc: ${what} ${remedy}${command === undefined ? "" : ` To log in, run '${command}'.`}`;
 }
 
-function programNote({ what, command }: MissingWords, id: string): string {
+function programNote(context: CommandContext, { what, command }: MissingWords, id: string): string {
   const install = command === undefined ? "Install it" : `Install it with '${command}'`;
-  return `svc: ${what} ${install}, or give ${id} another command: svc actor update ${id} -- COMMAND`;
+  return `svc: ${what} ${install}, or give ${id} another command: ${context.command("actor", "update", id)} -- COMMAND`;
 }
 
 export async function list(context: CommandContext): Promise<number> {
@@ -175,7 +177,7 @@ function printActor(context: CommandContext, actor: ActorWithPresence): void {
     ...(actor.runner === "pty"
       ? [["svc's tools", actor.allow_tools ? "used without asking" : "asks before each use"] as const]
       : []),
-    ...(actor.answerable ? [["questions", questionsText(actor)] as const] : []),
+    ...(actor.answerable ? [["questions", questionsText(context, actor)] as const] : []),
     ...(actor.prompts ? [["prompts", "typed into its command"] as const] : []),
     ["unread mail", String(presence.unread_mail)],
     ["pending", [String(presence.pending), ...(held === undefined ? [] : [oneLine(held)])].join(": ")],
@@ -188,8 +190,12 @@ function printActor(context: CommandContext, actor: ActorWithPresence): void {
   ]);
 }
 
-function questionsText({ id, presence: { questions = 0 } }: ActorWithPresence): string {
-  const open = questions === 0 ? "" : `; ${counted(questions, "open question")}: svc actor answer ${id}`;
+function questionsText(
+  context: CommandContext,
+  { id, presence: { questions = 0 } }: ActorWithPresence,
+): string {
+  const answering = context.command("actor", "answer", id);
+  const open = questions === 0 ? "" : `; ${counted(questions, "open question")}: ${answering}`;
   return `answered through svc, too${open}`;
 }
 

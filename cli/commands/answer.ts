@@ -50,7 +50,7 @@ export async function answer(context: CommandContext): Promise<number> {
     context.out.note(
       many
         ? `svc: ${counted(found.length, "open question")} of ${target.actor_id} have an id that begins so. Type more of it.`
-        : `svc: ${target.actor_id} has no open question with that id. It may have been answered. List them with: svc actor answer ${target.actor_id}`,
+        : `svc: ${target.actor_id} has no open question with that id. It may have been answered. List them with: ${context.command("actor", "answer", target.actor_id)}`,
     );
     return 1;
   }
@@ -81,7 +81,7 @@ async function give(
   const done = {
     allow: how.answers === undefined ? `${actor} may use ${tool} once.` : `${actor} has your answers.`,
     deny: `${actor} may not use ${tool}.`,
-    terminal: `The question is left to ${actor}'s terminal: svc actor attach ${actor}`,
+    terminal: `The question is left to ${actor}'s terminal: ${context.command("actor", "attach", actor)}`,
   };
   return context.print("actor_answer", { ...target, question_id: questionId, ...how }, ({ decision }) =>
     context.out.line(done[decision]),

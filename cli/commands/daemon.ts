@@ -4,7 +4,7 @@ import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { DaemonSilent, DaemonUnreachable, startCommand } from "../../client/failures.ts";
+import { DaemonSilent, DaemonUnreachable } from "../../client/failures.ts";
 import { homePaths } from "../../client/paths.ts";
 import { isAlive } from "../../client/process-state.ts";
 import { Refusal } from "../../shared/errors.ts";
@@ -113,7 +113,7 @@ export async function status(context: CommandContext): Promise<number> {
   if (context.out.json) context.out.document({ ok: true, result: absent });
   else
     context.out.line(
-      `No daemon is running for ${context.home}. Start it with: ${startCommand(context.home)}`,
+      `No daemon is running for ${context.home}. Start it with: ${context.command("daemon", "start")}`,
     );
   return 3;
 }
@@ -200,20 +200,19 @@ function compare(context: CommandContext, { web_origin: webOrigin }: Status): vo
     (host !== undefined && !isWildcard(host) && host !== origin?.hostname.replace(/^\[|\]$/gu, "")) ||
     (wantsTls && !isSecure);
   const where = webOrigin === null ? "without a Web listener" : `on ${webOrigin}`;
-  const options = (["host", "port", "tls-cert", "tls-key"] as const)
-    .flatMap((name) => {
-      const value = context.text(name);
-      return value === undefined ? [] : [`--${name} ${value}`];
-    })
-    .join(" ");
-  const remedy = `To change that, run: svc daemon stop && svc daemon start ${options}`;
+  const options = (["host", "port", "tls-cert", "tls-key"] as const).flatMap((name) => {
+    const value = context.text(name);
+    return value === undefined ? [] : [`--${name}`, value];
+  });
+  const again = [context.command("daemon", "stop"), context.command("daemon", "start", ...options)];
+  const remedy = `To change that, run: ${again.join(" && ")}`;
   if (isOther)
     throw new Refusal("conflict", {
       specifics: `The daemon is already running ${where}.`,
       remedy,
       details: { web_origin: webOrigin },
     });
-  if (options !== "") context.out.note(`svc: the daemon is already running ${where}. ${remedy}`);
+  if (options.length > 0) context.out.note(`svc: the daemon is already running ${where}. ${remedy}`);
 }
 
 /** Addresses that mean the whole machine. The origin doesn't show them. */
@@ -248,7 +247,7 @@ export async function stop(context: CommandContext): Promise<number> {
     const { pid } = envelope.result;
     if (!(await gone(pid))) {
       context.out.note(
-        `svc: the daemon (process ${pid}) is still stopping. Check it with 'svc daemon status'`,
+        `svc: the daemon (process ${pid}) is still stopping. Check it with: ${context.command("daemon", "status")}`,
       );
       return 1;
     }

@@ -1,6 +1,7 @@
 /** Direct connections: the listener, invitations and their states. */
 import { createHash } from "node:crypto";
 import { createInterface } from "node:readline/promises";
+import { commandLine } from "../../client/failures.ts";
 import {
   type InvitationClaims,
   invitationClaims,
@@ -80,7 +81,7 @@ export async function invite(context: CommandContext): Promise<number> {
     );
     context.out.line(invitation);
     context.out.note(
-      "The other side passes it to 'svc direct join'. Then 'svc direct status' shows the request.",
+      `The other side passes it to 'svc direct join'. Then see the request with: ${context.command("direct", "status")}`,
     );
   });
 }
@@ -130,7 +131,9 @@ function printListener(
     const [suggested] = addresses;
     if (suggested !== undefined) {
       const { bind, address } = suggested;
-      context.out.line(`Turn it on with: svc direct listen --bind ${bind} --address ${address}`);
+      context.out.line(
+        `Turn it on with: ${commandLine(context.home, "direct", "listen", "--bind", bind, "--address", address)}`,
+      );
     }
     return;
   }
@@ -174,7 +177,7 @@ function printRelation(context: CommandContext, relation: DirectRelation): void 
   const taken = allowanceWords(relation);
   if (taken !== null) shown.push(["takes", taken]);
   if (pending && !initiated && !expired && current && remote !== null)
-    shown.push(["next", `svc direct approve ${id}`]);
+    shown.push(["next", context.command("direct", "approve", id)]);
   context.out.line();
   context.out.fields(shown);
 }

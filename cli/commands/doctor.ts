@@ -68,7 +68,7 @@ function homeChecks(home: string): HealthCheck[] {
         severity: "warning",
         title,
         text: `${home} doesn't exist yet.`,
-        remedy: "Start the daemon with 'svc daemon start'. It creates the Home.",
+        remedy: "Start the daemon. It creates the Home.",
       },
     ];
   if (!stat.isDirectory())

@@ -185,7 +185,7 @@ export async function importGroup(context: CommandContext): Promise<number> {
   return context.print("group_import", { path, ...context.given("title") }, (result) => {
     printGroup(context, result.group);
     context.out.line(
-      `Imported ${result.events} events and ${result.blobs} files. Start it with 'svc group start'.`,
+      `Imported ${result.events} events and ${result.blobs} files. Start it with: ${context.command("group", "start", result.group.group_id)}`,
     );
   });
 }

@@ -12,6 +12,7 @@ import {
   renewSocketKey,
   writeAddress,
 } from "../../client/endpoint.ts";
+import { commandLine } from "../../client/failures.ts";
 import type { HomePaths } from "../../client/paths.ts";
 import { isAlive } from "../../client/process-state.ts";
 import { type Clock, timestamp } from "../../platform/clock.ts";
@@ -44,7 +45,7 @@ export class HomeLocked extends HomeProblem {
       holder === null
         ? "A daemon is starting for this Home."
         : `A daemon is already running for this Home: process ${holder.pid}, socket ${holder.socket}.`;
-    super("locked", root, who, "Use it, or stop it with 'svc daemon stop'.");
+    super("locked", root, who, `Use it, or stop it with: ${commandLine(root, "daemon", "stop")}`);
     this.name = "HomeLocked";
     this.pid = holder?.pid ?? null;
     this.socket = holder?.socket ?? null;

@@ -11,6 +11,7 @@ import { mock } from "node:test";
 import { stop } from "../../cli/commands/daemon.ts";
 import type { CommandContext } from "../../cli/context.ts";
 import { DaemonClient } from "../../client/client.ts";
+import { DaemonSilent } from "../../client/failures.ts";
 import { isAlive } from "../../client/process-state.ts";
 import { awaitViewers } from "../../demo/audience.ts";
 import { inSession } from "../../demo/session.ts";
@@ -91,6 +92,36 @@ describe("the daemon from the command line", function () {
     }
     const wide = await run(["daemon", "start", "--host", "0.0.0.0"], { home });
     assert.deepEqual([wide.code, /already running on/.test(wide.err)], [0, true]);
+  });
+
+  it("suggests commands for the Home and the Group that were named, not for the usual ones", async () => {
+    const told = async (...args: string[]): Promise<string> => {
+      const { out, err } = await run([...args, "--home", home]);
+      return out + err;
+    };
+    await told("daemon", "start", "--port", "0");
+    for (const title of ["Office", "Lab"]) await told("group", "create", title);
+    const [stop, silent] = [`svc daemon stop --home ${home}`, new DaemonSilent(home, 7).message];
+    for (const [words, command] of [
+      [silent, `svc daemon logs --home ${home}`],
+      [silent, `svc daemon start --home ${home}`],
+      [await told("daemon", "run"), stop],
+      [await told("daemon", "start", "--port", "1"), `${stop} && svc daemon start --port 1 --home ${home}`],
+      [await told("account"), `svc link --account ORIGIN --home ${home}`],
+      [
+        await told("direct", "status", "--group", "Lab"),
+        /svc direct listen --bind (\S+) --address \1 --home/,
+      ],
+    ] as const)
+      assert.match(
+        words,
+        typeof command === "string" ? new RegExp(`: ${command}$|\\(${command}\\)`, "m") : command,
+      );
+    const added = await told("actor", "add", "lead", "--group", "Lab");
+    const [, suggested] = /: svc (actor mcp-config .*)\n/.exec(added) ?? assert.fail(added);
+    assert.equal(suggested, `actor mcp-config lead --group Lab --home ${home}`);
+    assert.equal((await run(suggested!.split(" "))).code, 0);
+    assert.equal(await told("whoami"), `user: the person whose Home ${home} is\n`);
   });
 
   it("says that a daemon has ended only when it has", async () => {
