@@ -120,7 +120,7 @@ describe("the daemon from the command line", function () {
     const added = await told("actor", "add", "lead", "--group", "Lab");
     const [, suggested] = /: svc (actor mcp-config .*)\n/.exec(added) ?? assert.fail(added);
     assert.equal(suggested, `actor mcp-config lead --group Lab --home ${home}`);
-    assert.equal((await run(suggested!.split(" "))).code, 0);
+    assert.equal((await run(suggested.split(" "))).code, 0);
     assert.equal(await told("whoami"), `user: the person whose Home ${home} is\n`);
   });
 
