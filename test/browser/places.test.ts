@@ -190,6 +190,34 @@ describe("Workbench: places", () => {
     await page.locator("svc-message", { hasText: `Number ${MESSAGES} of the second` }).waitFor();
   });
 
+  it("is at the end that the person goes to before there are rows", async () => {
+    await openGroup(page, "first");
+    await showNewest(page, "first");
+    // From near the newest message, then to the oldest one, and from there.
+    for (const [key, number] of [
+      ["End", MESSAGES],
+      ["Home", 1],
+      ["End", MESSAGES],
+    ] as const) {
+      await openGroup(page, "first");
+      await settle(page, ids["first"]!);
+      await openGroup(page, "second");
+      const release = await held("first");
+      await openGroup(page, "first");
+      await page.locator("svc-feed .feed-scroll").click();
+      await page.keyboard.press(key);
+      await release();
+      const message = page.locator("svc-message", { hasText: `Number ${number} of the first` });
+      await until(`${key} leads to number ${number}`, async () => {
+        if ((await message.count()) === 0) return false;
+        return message.evaluate((one) => {
+          const [box, view] = [one, one.closest(".feed-scroll")!].map((each) => each.getBoundingClientRect());
+          return box!.top >= view!.top && box!.bottom <= view!.bottom;
+        });
+      });
+    }
+  });
+
   it("is the same when the events between the messages are left out", async () => {
     await openGroup(page, "second");
     await settle(page, ids["second"]!);

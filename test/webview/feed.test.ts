@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import type { LedgerEvent, MessageEvent } from "../../shared/events.ts";
 import type { LedgerListener } from "../../shared/stream-client/listeners.ts";
-import { Feed } from "../../webview/feed/feed-store.ts";
+import { Feed, type Place } from "../../webview/feed/feed-store.ts";
 import { type Host, HostError } from "../../webview/hosts/host.ts";
 import { verifies } from "../requirements.ts";
 import { chatMessage, odd } from "../support/events.ts";
@@ -61,6 +61,13 @@ class Ledger {
       }
       if (input["limit"] !== 1) this.beforePage();
       const at = (id: unknown) => this.events.findIndex((event) => event.id === id);
+      if (name === "ledger_window") {
+        const middle = at(input["event_id"]);
+        if (middle === -1) throw new HostError("event_not_found", "There is no such event.");
+        const [from, to] = [middle - Number(input["before"]), middle + 1 + Number(input["after"])];
+        const events = this.events.slice(Math.max(from, 0), to);
+        return { events, has_older: from > 0, has_newer: to < this.events.length };
+      }
       const limit = input["limit"] as number;
       if (input["before"] !== undefined) {
         const older = this.events.slice(0, at(input["before"]));
@@ -92,8 +99,13 @@ describe("Feed", () => {
       ledger.add(1);
       ledger.beforePage = () => {};
     };
-    const feed = new Feed(ledger.host, GROUP, () => {});
-    await feed.open(null);
+    const feed = new Feed(
+      ledger.host,
+      GROUP,
+      () => {},
+      () => null,
+    );
+    await feed.open();
     ledger.add(1);
     assert.deepEqual(
       feed.rows.map((row) => row.id),
@@ -106,8 +118,13 @@ describe("Feed", () => {
   it("pages through the whole history and back", async () => {
     const ledger = new Ledger();
     ledger.add(1000);
-    const feed = new Feed(ledger.host, GROUP, () => {});
-    await feed.open(null);
+    const feed = new Feed(
+      ledger.host,
+      GROUP,
+      () => {},
+      () => null,
+    );
+    await feed.open();
     feed.following = false;
     while (feed.window.hasOlder) await feed.older();
     assert.equal(feed.rows[0]?.id, "e0");
@@ -119,13 +136,59 @@ describe("Feed", () => {
   it("reads a fresh page when the stream can't go on", async () => {
     const ledger = new Ledger();
     ledger.add(3);
-    const feed = new Feed(ledger.host, GROUP, () => {});
-    await feed.open(null);
+    const feed = new Feed(
+      ledger.host,
+      GROUP,
+      () => {},
+      () => null,
+    );
+    await feed.open();
     ledger.events.splice(0);
     ledger.events.push(message(100));
     ledger.listener?.reload();
     await until("the fresh page", () => feed.rows.length === 1);
     assert.equal(feed.rows[0]?.id, "e100");
+    feed.close();
+  });
+
+  it("stays where the person reads when the stream can't go on", async () => {
+    const ledger = new Ledger();
+    ledger.add(1000);
+    let place: Place | null = null;
+    const feed = new Feed(
+      ledger.host,
+      GROUP,
+      () => {},
+      () => place,
+    );
+    await feed.open();
+    assert.equal(await feed.jump("e300"), true);
+    place = { eventId: "e300", offset: 0 };
+    const { rows } = feed;
+    ledger.listener?.reload();
+    await until("the fresh page", () => feed.rows !== rows);
+    assert.ok(feed.window.has("e300"));
+    feed.close();
+  });
+
+  it("tells an event that isn't there from no answer, and asks again at once for the person", async () => {
+    const ledger = new Ledger();
+    ledger.add(1000);
+    const feed = new Feed(
+      ledger.host,
+      GROUP,
+      () => {},
+      () => null,
+    );
+    await feed.open();
+    ledger.beforePage = () => {
+      throw new HostError("offline", "The daemon didn’t answer.");
+    };
+    assert.equal(await feed.jump("e300"), null);
+    ledger.beforePage = () => {};
+    assert.equal(await feed.jump("e5000"), false);
+    assert.equal(await feed.jump("e300"), true);
+    assert.ok(feed.window.has("e300"));
     feed.close();
   });
 
@@ -146,8 +209,13 @@ describe("Feed", () => {
         return { statuses: { [id!]: { ...status, connect_delivery: { state } } } };
       },
     } as unknown as Host;
-    const feed = new Feed(host, GROUP, () => {});
-    await feed.open(null);
+    const feed = new Feed(
+      host,
+      GROUP,
+      () => {},
+      () => null,
+    );
+    await feed.open();
     await until("the first question", () => answers.length === 1);
     ledger.append(odd({ ...message(1), id: "receipt", kind: "connect.receipt" }));
     // A timer that is set later and lasts longer than the feed's own comes after it.
@@ -173,8 +241,13 @@ describe("Feed", () => {
       if (busy) return Promise.reject(new HostError("group_busy", "The Group is being reset."));
       return call(name, input);
     };
-    const feed = new Feed(host, GROUP, () => {});
-    await feed.open(null);
+    const feed = new Feed(
+      host,
+      GROUP,
+      () => {},
+      () => null,
+    );
+    await feed.open();
     assert.match(feed.failure ?? "", /being reset/);
     busy = false;
     await until("it is open", () => feed.loaded && feed.failure === null);
@@ -185,8 +258,13 @@ describe("Feed", () => {
   it("asks for the state of a message only until it is settled", async () => {
     const ledger = new Ledger();
     ledger.add(2);
-    const feed = new Feed(ledger.host, GROUP, () => {});
-    await feed.open(null);
+    const feed = new Feed(
+      ledger.host,
+      GROUP,
+      () => {},
+      () => null,
+    );
+    await feed.open();
     await until("the first states", () => feed.status("e1"));
     ledger.add(1);
     await until("the state of the new one", () => feed.status("e2"));
@@ -197,8 +275,13 @@ describe("Feed", () => {
   it("shows deliveries as words and not as rows", async () => {
     const ledger = new Ledger();
     ledger.add(1);
-    const feed = new Feed(ledger.host, GROUP, () => {});
-    await feed.open(null);
+    const feed = new Feed(
+      ledger.host,
+      GROUP,
+      () => {},
+      () => null,
+    );
+    await feed.open();
     ledger.append(odd({ ...message(7), kind: "runtime.delivery" }));
     assert.deepEqual(
       feed.rows.map((row) => row.id),

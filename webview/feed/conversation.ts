@@ -49,10 +49,15 @@ export class Conversation {
     this.groupId = groupId;
     this.group = new OpenGroup(host, groupId);
     this.questions = new OpenQuestions(host, this.group);
-    this.feed = new Feed(host, groupId, (event) => {
-      if (event.kind === "actor.activity") this.group.applyActivity(event);
-      else void this.group.refresh();
-    });
+    this.feed = new Feed(
+      host,
+      groupId,
+      (event) => {
+        if (event.kind === "actor.activity") this.group.applyActivity(event);
+        else void this.group.refresh();
+      },
+      () => this.place,
+    );
     this.draft = new DraftKeeper(host, groupId);
     this.uploads = new Uploads(host, groupId, (uploaded) =>
       this.draft.update({ attachments: [...this.draft.draft.attachments, uploaded] }),
@@ -85,7 +90,7 @@ export class Conversation {
   leaveOutEvents(out: boolean): void {
     this.#host.remember(WITHOUT_EVENTS, out ? true : null);
     this.feed.leaveOutEvents(out);
-    void this.feed.open(this.place);
+    void this.feed.open();
   }
 
   keepPlace(place: Place | null): void {
@@ -156,7 +161,7 @@ export class Conversation {
     this.activity.open(this.#host, this.groupId);
     this.#openedAt = eventId;
     this.feed.leaveOutEvents(this.#host.recall(WITHOUT_EVENTS) === true);
-    void this.feed.open(this.place);
+    void this.feed.open();
     this.draftRead = this.draft.load();
     void this.draftRead.then(() => {
       this.#settleAttempt();

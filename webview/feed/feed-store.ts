@@ -66,6 +66,7 @@ export class Feed extends Store {
   readonly window = new FeedWindow();
   readonly #host: FeedHost;
   readonly #onChange: (event: LedgerEvent) => void;
+  readonly #place: () => Place | null;
   readonly #statuses = new Map<string, MessageStatus>();
   #readingStatuses = false;
   /** Something changed while a request for states was running. */
@@ -95,12 +96,21 @@ export class Feed extends Store {
   /** The first message that came while the person was away, and whether they have seen it since. */
   newFrom: { id: string; met: boolean } | null = null;
 
-  /** `onChange` gets each new event that is about the Group itself or its Actors. */
-  constructor(host: FeedHost, groupId: string, onChange: (event: LedgerEvent) => void) {
+  /**
+   * `onChange` gets each new event that is about the Group itself or its Actors. `place` is where
+   * the person is; null for the end.
+   */
+  constructor(
+    host: FeedHost,
+    groupId: string,
+    onChange: (event: LedgerEvent) => void,
+    place: () => Place | null,
+  ) {
     super();
     this.#host = host;
     this.groupId = groupId;
     this.#onChange = onChange;
+    this.#place = place;
     this.opened = new Promise((resolve) => (this.#open = resolve));
   }
 
@@ -135,9 +145,10 @@ export class Feed extends Store {
     return this.#statuses.get(eventId);
   }
 
-  /** Opens at the end, or around `place`. */
-  async open(place: Place | null): Promise<void> {
+  /** Opens at the end, or around the person's place. */
+  async open(): Promise<void> {
     const opening = ++this.#opening;
+    const place = this.#place();
     if (this.#again !== null) clearTimeout(this.#again);
     this.#release?.();
     this.#release = null;
@@ -155,7 +166,7 @@ export class Feed extends Store {
       if (!this.loaded) this.failure = error instanceof Error ? error.message : String(error);
       // Offline, or the Group is being reset: it opens automatically when that has passed.
       if (!(error instanceof HostError) || !FINAL.has(error.code))
-        this.#again = setTimeout(() => void this.open(place), PAUSE_MS);
+        this.#again = setTimeout(() => void this.open(), PAUSE_MS);
     }
     this.changed();
     this.#askStatuses(0);
@@ -227,11 +238,11 @@ export class Feed extends Store {
     this.changed();
   }
 
-  /** Shows the rows around an event; false when it isn't there. */
-  async jump(eventId: string): Promise<boolean> {
+  /** Shows the rows around an event; false when it isn't there, null when nobody answers. */
+  async jump(eventId: string): Promise<boolean | null> {
     await this.#quiet();
     if (this.window.has(eventId)) return true;
-    let found = false;
+    let found: boolean | null = null;
     await this.#page("older", async () => {
       found = await this.#around(eventId, this.#opening, "wanted");
     });
@@ -286,9 +297,10 @@ export class Feed extends Store {
     }
   }
 
-  /** Waits until no page is on its way, so that the next one is this caller's. */
+  /** Waits until no page is on its way, so that the next one is this caller's, and at once. */
   async #quiet(): Promise<void> {
     while (this.#paging !== null) await this.#paging;
+    this.#notBefore = 0;
   }
 
   async #page(side: "older" | "newer", read: () => Promise<void>): Promise<void> {
@@ -348,7 +360,7 @@ export class Feed extends Store {
   #follow(after: string | null): void {
     this.#release = this.#host.watchLedger(this.groupId, after, {
       event: (event) => this.#take(event),
-      reload: () => void this.open(null),
+      reload: () => void this.open(),
     });
   }
 

@@ -384,10 +384,13 @@ class FeedElement extends View {
   /** Shows the newest message. False when the person went elsewhere meanwhile. */
   async toEnd(): Promise<boolean> {
     const { conversation } = this;
+    if (!(await this.#isOpened())) return false;
     this.#way = null;
     await conversation.feed.toEnd();
     await this.#redrawn();
     if (this.conversation !== conversation || this.#isGoing) return false;
+    // The first rows may have led to the place from before.
+    conversation.feed.following = true;
     conversation.keepPlace(null);
     conversation.marks.release();
     if (this.#scroller !== null) this.#accept(this.#scroller);
@@ -397,35 +400,42 @@ class FeedElement extends View {
 
   /**
    * Shows a message from anywhere in the history, and gives it the focus. False when it isn't
-   * there.
+   * there. That nobody answers is said elsewhere.
    */
   async jump(eventId: string): Promise<boolean> {
     const { conversation } = this;
-    await conversation.feed.opened;
-    if (this.conversation !== conversation || !this.isConnected) return true;
+    if (!(await this.#isOpened())) return true;
     const way = this.#begin(eventId);
     const found = await conversation.feed.jump(eventId);
     await this.#redrawn();
     if (this.#way !== way || !this.#isGoing) return true;
-    if (found && this.#find(eventId) !== null) {
+    if (found === true && this.#find(eventId) !== null) {
       this.#drawn(way);
       return true;
     }
     this.#way = null;
     conversation.feed.following = way.following;
     this.requestUpdate();
-    return false;
+    return found === null;
   }
 
   /** Shows the oldest message. False when the person went elsewhere meanwhile. */
   async toStart(): Promise<boolean> {
     const { conversation } = this;
+    if (!(await this.#isOpened())) return false;
     const way = this.#begin(null);
     await conversation.feed.toStart();
     await this.#redrawn();
     if (this.#way !== way || !this.#isGoing) return false;
     this.#drawn(way);
     return true;
+  }
+
+  /** Waits until rows are there. False when the person went elsewhere meanwhile. */
+  async #isOpened(): Promise<boolean> {
+    const { conversation } = this;
+    await conversation.feed.opened;
+    return this.conversation === conversation && this.isConnected;
   }
 
   /** The person is on the way to a place in this conversation: nothing else moves the view. */

@@ -231,7 +231,8 @@ export class LiveFrame extends Store {
   /** No page tells why a browser refused a frame: what can be known is asked. */
   async #silent(): Promise<void> {
     const problem = await browserRefusal(this.target.origin);
-    if (!this.#ended.signal.aborted) this.#fail(problem);
+    // It may have shown after all meanwhile.
+    if (this.phase === "opening") this.end(problem);
   }
 
   #onViolation({ blockedURI, effectiveDirective }: SecurityPolicyViolationEvent): void {
