@@ -228,7 +228,7 @@ function failureOf(error: unknown): [why: HttpFailure, reason: string] {
   if (code === "ECONNREFUSED") return ["unreachable", `Nothing listens at its address (${code}).`];
   if (CERTIFICATE.test(code)) return ["untrusted", `${certificateWords(code)} (${code}).`];
   if (code === "EPROTO" || code.startsWith("ERR_SSL"))
-    return ["untrusted", `It doesn't speak TLS (${code}).`];
+    return ["untrusted", `It doesn't speak TLS. Check its address and port (${code}).`];
   if (code.startsWith("HPE_")) return ["invalid", `Its answer isn't HTTP (${code}).`];
   return ["unreachable", `It can't be reached (${code}).`];
 }

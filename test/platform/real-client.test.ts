@@ -2,7 +2,8 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { readFileSync } from "node:fs";
-import { createServer, type Server } from "node:https";
+import { createServer as createPlainServer, type Server } from "node:http";
+import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { RealHttpClient } from "../../platform/http/real-client.ts";
 import { RealClock } from "../../platform/real-clock.ts";
@@ -23,9 +24,16 @@ describe("The HTTP client", () => {
   });
 
   /** Why a question to this host fails, where the certificate is one for `named`. */
-  async function reasonOf(host: string, named: string, { days = 2, isKnown = true } = {}): Promise<string> {
+  async function reasonOf(
+    host: string,
+    named: string,
+    { days = 2, isKnown = true, isPlain = false } = {},
+  ): Promise<string> {
     const { cert, key } = authority.issue(named, days);
-    const server = createServer({ cert: readFileSync(cert), key: readFileSync(key) }).listen(0, "127.0.0.1");
+    const server = isPlain
+      ? createPlainServer()
+      : createServer({ cert: readFileSync(cert), key: readFileSync(key) });
+    server.listen(0, "127.0.0.1");
     servers.push(server);
     await once(server, "listening");
     const client = new RealHttpClient({
@@ -62,6 +70,10 @@ describe("The HTTP client", () => {
     assert.match(
       await reasonOf("three.svc.test", "three.svc.test", { isKnown: false }),
       /isn't trusted here.*NODE_EXTRA_CA_CERTS/u,
+    );
+    assert.match(
+      await reasonOf("four.svc.test", "four.svc.test", { isPlain: true }),
+      /doesn't speak TLS\. Check its address and port/u,
     );
   });
 });

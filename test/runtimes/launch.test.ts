@@ -4,9 +4,12 @@ import { join } from "node:path";
 import { DaemonClient } from "../../client/client.ts";
 import { launchToken } from "../../client/identity.ts";
 import { homePaths } from "../../client/paths.ts";
+import type { OpenGroup } from "../../daemon/groups/group.ts";
+import { LiveLaunches, type LiveLaunchesDependencies } from "../../daemon/runtimes/launch/live-launches.ts";
 import { ProcessEnds } from "../../daemon/runtimes/launch/process-end.ts";
 import { RealClock } from "../../platform/real-clock.ts";
 import { RealProcesses } from "../../platform/real-processes.ts";
+import type { StoredActor } from "../../shared/model.ts";
 import { verifies } from "../requirements.ts";
 import { DaemonProcess } from "../support/daemon-process.ts";
 import { until } from "../support/until.ts";
@@ -186,6 +189,23 @@ describe("launches", () => {
       await speaks(tokenOf(setting.notes("again").findLast((note) => note.pid !== undefined)!)),
       "yes",
     );
+  });
+
+  it("of Actors that were removed one after the other with one id all end with the daemon", async () => {
+    const launches = new LiveLaunches({ clock: new RealClock() } as LiveLaunchesDependencies);
+    const group = { group_id: setting.group_id } as OpenGroup;
+    const left = (): string[] => launches.leaving().map(({ generation }) => generation);
+    const ends = ["first", "second"].map((generation) => {
+      const slot = launches.slot(group, { id: "one", generation } as StoredActor);
+      let resolve = (): void => {};
+      const promise = new Promise<void>((end) => (resolve = end));
+      launches.drop(slot, promise);
+      return { promise, resolve };
+    });
+    assert.deepEqual(left(), ["first", "second"]);
+    ends[1]!.resolve();
+    await ends[1]!.promise;
+    assert.deepEqual(left(), ["first"]);
   });
 
   it("that have ended are signalled no more: their pid may be another process's", async () => {

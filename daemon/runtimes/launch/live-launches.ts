@@ -77,8 +77,8 @@ export class LiveLaunches implements Launches {
   readonly lastRuns: LastRuns;
   readonly #deps: LiveLaunchesDependencies;
   readonly #slots = new Map<string, Slot>();
-  /** Dropped ones until nothing of them runs, by Actor. */
-  readonly #leaving = new Map<string, Slot>();
+  /** Dropped ones until nothing of them runs, the oldest first. */
+  readonly #leaving = new Set<Slot>();
   readonly #started = new Signal<[launch: Launch]>();
   readonly #ended = new Signal<[launch: Launch, end: LaunchEnd]>();
   readonly #waiting = new Signal<[groupId: string, actorId: string]>();
@@ -98,7 +98,7 @@ export class LiveLaunches implements Launches {
 
   /** Of Actors that are gone, whose processes are still to end. */
   leaving(): Slot[] {
-    return [...this.#leaving.values()];
+    return [...this.#leaving];
   }
 
   find(groupId: string, actorId: string): Slot | undefined {
@@ -119,7 +119,7 @@ export class LiveLaunches implements Launches {
       run: null,
       starting: null,
       // An earlier Actor with this id has files of the same names.
-      last: this.#leaving.get(name)?.last ?? Promise.resolve(),
+      last: this.leaving().findLast((one) => keyOf(one) === name)?.last ?? Promise.resolve(),
     };
     this.#slots.set(name, slot);
     return slot;
@@ -127,12 +127,9 @@ export class LiveLaunches implements Launches {
 
   /** The Actor is gone. `ended` resolves when nothing of it runs. */
   drop(slot: Slot, ended: Promise<void>): void {
-    const name = key(slot.group.group_id, slot.actor_id);
-    this.#slots.delete(name);
-    this.#leaving.set(name, slot);
-    void ended.then(() => {
-      if (this.#leaving.get(name) === slot) this.#leaving.delete(name);
-    });
+    this.#slots.delete(keyOf(slot));
+    this.#leaving.add(slot);
+    void ended.then(() => this.#leaving.delete(slot));
   }
 
   /**
@@ -247,6 +244,10 @@ export class LiveLaunches implements Launches {
   tellWaiting({ group, actor_id: actorId }: Slot): void {
     this.#waiting.tell(group.group_id, actorId);
   }
+}
+
+function keyOf({ group, actor_id: actorId }: Slot): string {
+  return key(group.group_id, actorId);
 }
 
 function key(groupId: string, actorId: string): string {
