@@ -73,6 +73,30 @@ describe("Workbench: other instances that can't be shown", function () {
     assert.equal(loaded, 1);
   });
 
+  it("shows a page that answers while the browser is asked why it is silent", async () => {
+    await lab.page.clock.install();
+    await lab.page.reload();
+    await lab.row().waitFor();
+    await lab.page.evaluate(() => {
+      const isReleased = new Promise<void>((resolve) => Object.assign(self, { letGo: resolve, asked: 0 }));
+      navigator.permissions.query = async () => {
+        Object.assign(self, { asked: 1 });
+        await isReleased;
+        return { state: "granted" } as PermissionStatus;
+      };
+    });
+    await lab.lie();
+    await lab.open(lab.row());
+    await lab.frame();
+    await lab.pass(20);
+    await until("the browser is asked", () => lab.page.evaluate<boolean>("asked === 1"));
+    await lab.ready();
+    await lab.remote().locator(".remote-page[data-phase=shown]").waitFor();
+    await lab.page.evaluate("letGo()");
+    await lab.groups("Rig");
+    await lab.settled(["Rig"]);
+  });
+
   it("says that this browser doesn't show a page that stays silent", async () => {
     await lab.page.clock.install();
     await lab.page.reload();

@@ -11,6 +11,19 @@ import { checkTargets } from "./targets.ts";
 
 const HOSTILE = "echo one\n<b onclick=x>two</b> \u202eevil\u202c \u001b[2K\rrm -rf /";
 
+const QUESTIONS = [
+  {
+    header: "Colour",
+    question: "Which colour?",
+    multiSelect: false,
+    options: [
+      { label: "Red", description: "" },
+      { label: "Blue", description: "like the sea" },
+    ],
+  },
+  { header: "Name", question: "Which name?", multiSelect: false, options: [] },
+];
+
 describe("Workbench: questions of agents", () => {
   let setting: Setting;
   let ann: FakeActor;
@@ -76,6 +89,38 @@ describe("Workbench: questions of agents", () => {
     await inFeed(other).waitFor({ state: "detached" });
     await other.locator(".system", { hasText: "You refused ann the use of Bash" }).waitFor();
     assert.deepEqual(await decisions(), ["allow", "deny"]);
+  });
+
+  it("keep what was begun on every page, and over a reload, until they are answered", async () => {
+    const bob = await startFakeClaude(setting, "choosing", "bob", { answerable: true, questions: QUESTIONS });
+    const { page } = await setting.window();
+    await openGroup(page, bob.title);
+    const text = "CHOOSE and WAIT for a TOOL";
+    await setting.owner.result("send", { group_id: bob.group_id, text, to: ["bob"] });
+    await page.getByLabel("Blue").check();
+    const words = page.getByLabel("Your words: Which name?");
+    await words.fill("Sea and ");
+    await words.pressSequentially("sky ");
+    const isKept = async () => {
+      await words.waitFor();
+      assert.deepEqual(
+        [await page.getByLabel("Blue").isChecked(), await words.inputValue()],
+        [true, "Sea and sky "],
+      );
+    };
+    await isKept();
+    await page.setViewportSize({ width: 360, height: 740 });
+    await page.locator(".bottom-tab", { hasText: "Actors" }).click();
+    await page.locator("[data-actor=bob] svc-question").waitFor();
+    await isKept();
+    await page.reload();
+    await page.locator(".questions svc-question").waitFor();
+    await isKept();
+    await page.locator("svc-question vscode-button:not([disabled])", { hasText: "Answer" }).click();
+    await page.locator("svc-question").waitFor({ state: "detached" });
+    await until("the agent is told", () => /"Blue".*"Sea and sky"/.test(bob.answered().at(-1) ?? ""));
+    assert.doesNotMatch(await page.evaluate("JSON.stringify(sessionStorage)"), /sky/);
+    bob.endTool();
   });
 
   it("aren't shown to a person whose token is for Groups only", async () => {

@@ -10,19 +10,31 @@ import type { Host } from "../hosts/host.ts";
 
 export type Answer = Omit<ArgumentsOf<"actor_answer">, "group_id">;
 
+/** What the person has begun to answer to one of the questions that an agent asks together. */
+export interface Begun {
+  /** The options that are chosen. */
+  labels: readonly string[];
+  /** The person's own words. */
+  words: string;
+}
+
 export class OpenQuestions extends Store {
-  readonly #host: Pick<Host, "call">;
+  readonly #host: Pick<Host, "call" | "page">;
   readonly #group: OpenGroup;
   #list: readonly Question[] = [];
   #seen: OpenGroup["actors"] = [];
   #reading = 0;
+  /** What was begun, by question. */
+  #kept: Readonly<Record<string, unknown>>;
 
-  constructor(host: Pick<Host, "call">, group: OpenGroup) {
+  constructor(host: Pick<Host, "call" | "page">, group: OpenGroup) {
     super();
     this.#host = host;
     this.#group = group;
+    const kept = host.page.get(this.#key);
+    this.#kept = typeof kept === "object" && kept !== null ? { ...kept } : {};
     group.subscribe(() => {
-      if (group.actors === this.#seen) return;
+      if (!group.loaded || group.actors === this.#seen) return;
       this.#seen = group.actors;
       void this.#read();
     });
@@ -35,6 +47,16 @@ export class OpenQuestions extends Store {
 
   of(actorId: string): readonly Question[] {
     return this.#list.filter(({ actor_id: id }) => id === actorId);
+  }
+
+  /** One for each of the questions that are asked together. Lasts over reloads of the page. */
+  begun({ question_id: id, choices }: Question): readonly Begun[] {
+    const kept = this.#kept[id];
+    return choices.map((_choice, at) => readBegun(Array.isArray(kept) ? kept[at] : null));
+  }
+
+  begin({ question_id: id }: Question, begun: readonly Begun[]): void {
+    this.#keep({ ...this.#kept, [id]: begun });
   }
 
   /** Throws `HostError`. The question is gone from here in any case, if it isn't open any more. */
@@ -61,9 +83,29 @@ export class OpenQuestions extends Store {
     }
   }
 
+  get #key(): string {
+    return `answers/${this.#group.groupId}`;
+  }
+
+  #keep(kept: Readonly<Record<string, unknown>>): void {
+    this.#kept = kept;
+    this.#host.page.set(this.#key, Object.keys(kept).length === 0 ? null : kept);
+  }
+
   #put(list: readonly Question[]): void {
+    const all = Object.entries(this.#kept);
+    const open = all.filter(([id]) => list.some(({ question_id: one }) => one === id));
+    if (open.length < all.length) this.#keep(Object.fromEntries(open));
     if (list.length === 0 && this.#list.length === 0) return;
     this.#list = list;
     this.changed();
   }
+}
+
+function readBegun(kept: unknown): Begun {
+  const { labels, words } = (kept ?? {}) as Record<string, unknown>;
+  return {
+    labels: Array.isArray(labels) ? labels.filter((one) => typeof one === "string") : [],
+    words: typeof words === "string" ? words : "",
+  };
 }

@@ -14,7 +14,7 @@ import { failure } from "../controls/controls.ts";
 import { icon } from "../controls/icons.ts";
 import { button } from "../controls/toolkit.ts";
 import { View } from "../controls/view.ts";
-import type { Answer, OpenQuestions } from "./open-questions.ts";
+import type { Answer, Begun, OpenQuestions } from "./open-questions.ts";
 
 /** From this many lines on, a text says how long it is, because it is scrolled. */
 const LONG_LINES = 12;
@@ -27,7 +27,6 @@ class QuestionElement extends View {
     settled: { state: true },
     busy: { state: true },
     problem: { state: true },
-    chosen: { state: true },
   };
   declare question: Question;
   declare questions: OpenQuestions;
@@ -36,10 +35,6 @@ class QuestionElement extends View {
   declare settled: boolean;
   declare busy: boolean;
   declare problem: string | null;
-  /** For each of the agent's own questions: the labels that are chosen. */
-  declare chosen: readonly ReadonlySet<string>[];
-  /** And the person's own words. */
-  readonly #words = new Map<number, string>();
   #timer: ReturnType<typeof setTimeout> | null = null;
 
   constructor() {
@@ -47,7 +42,6 @@ class QuestionElement extends View {
     this.settled = false;
     this.busy = false;
     this.problem = null;
-    this.chosen = [];
   }
 
   override connectedCallback(): void {
@@ -61,7 +55,7 @@ class QuestionElement extends View {
   }
 
   protected override render() {
-    const { kind, tool_name: tool, details, choices, directory, expires_at: expiresAt } = this.question;
+    const { kind, tool_name: tool, details, directory, expires_at: expiresAt } = this.question;
     const isPermission = kind === "permission";
     const asks = isPermission ? html`asks to use <b>${shownName(tool)}</b> once` : "asks you";
     return html`<div class="question" role="group" tabindex="-1" aria-label=${`${this.actor} ${isPermission ? `asks to use ${shownName(tool)}` : "asks you"}`}>
@@ -70,7 +64,7 @@ class QuestionElement extends View {
       </header>
       ${directory === "" ? nothing : html`<p class="question-where">in <code><bdi>${shownName(directory)}</bdi></code></p>`}
       ${details.map(({ name, text }) => this.#detail(name, text))}
-      ${choices.map((choice, index) => this.#choice(choice, index))}
+      ${this.#choices()}
       ${failure(this.problem)}
       <div class="question-answers">
         ${button({
@@ -103,7 +97,16 @@ class QuestionElement extends View {
     </div>`;
   }
 
-  #choice({ header, question, multiple, options }: Question["choices"][number], index: number) {
+  #choices() {
+    const begun = this.questions.begun(this.question);
+    return this.question.choices.map((choice, index) => this.#choice(choice, index, begun[index]!));
+  }
+
+  #choice(
+    { header, question, multiple, options }: Question["choices"][number],
+    index: number,
+    { labels, words }: Begun,
+  ) {
     const name = `${this.question.question_id}-${index}`;
     return html`<fieldset class="question-choice">
       <legend>${header === "" ? nothing : html`<span class="question-name">${shownName(header)}</span>`}${shownText(question)}</legend>
@@ -112,7 +115,7 @@ class QuestionElement extends View {
           <input
             type=${multiple ? "checkbox" : "radio"}
             name=${name}
-            .checked=${this.chosen[index]?.has(label) === true}
+            .checked=${labels.includes(label)}
             @change=${(event: Event) => this.#choose(index, label, multiple, (event.target as HTMLInputElement).checked)}
           />
           <span><bdi>${shownName(label)}</bdi>${description === "" ? nothing : html`<span class="question-more">${shownText(description)}</span>`}</span>
@@ -124,35 +127,39 @@ class QuestionElement extends View {
         autocomplete="off"
         placeholder=${options.length === 0 ? "Your answer" : "Or in your words"}
         aria-label=${`Your words: ${shownText(question)}`}
+        .value=${words}
         @input=${(event: Event) => this.#write(index, (event.target as HTMLInputElement).value, multiple)}
       />
     </fieldset>`;
   }
 
   #choose(index: number, label: string, multiple: boolean, isChosen: boolean): void {
-    const before = multiple ? (this.chosen[index] ?? new Set<string>()) : new Set<string>();
-    const labels = new Set([...before].filter((one) => one !== label));
-    if (isChosen) labels.add(label);
-    this.#put(index, labels);
+    this.#begin(index, ({ labels, words }) => {
+      const others = multiple ? labels.filter((one) => one !== label) : [];
+      return { labels: isChosen ? [...others, label] : others, words };
+    });
   }
 
   /** One's own words replace what is chosen where only one answer is taken. */
   #write(index: number, words: string, multiple: boolean): void {
-    this.#words.set(index, words.trim());
-    this.#put(index, multiple || words.trim() === "" ? (this.chosen[index] ?? new Set()) : new Set());
+    this.#begin(index, ({ labels }) => ({ labels: multiple || words.trim() === "" ? labels : [], words }));
   }
 
-  #put(index: number, labels: ReadonlySet<string>): void {
-    this.chosen = this.question.choices.map((_choice, at) =>
-      at === index ? labels : (this.chosen[at] ?? new Set()),
+  #begin(index: number, change: (begun: Begun) => Begun): void {
+    const begun = this.questions.begun(this.question);
+    this.questions.begin(
+      this.question,
+      begun.map((one, at) => (at === index ? change(one) : one)),
     );
+    this.requestUpdate();
   }
 
   get #answers(): string[][] {
+    const begun = this.questions.begun(this.question);
     return this.question.choices.map(({ multiple }, index) => {
-      const labels = [...(this.chosen[index] ?? [])];
-      const words = this.#words.get(index) ?? "";
-      return words === "" || (!multiple && labels.length > 0) ? labels : [...labels, words];
+      const { labels, words } = begun[index]!;
+      const own = words.trim();
+      return own === "" || (!multiple && labels.length > 0) ? [...labels] : [...labels, own];
     });
   }
 
