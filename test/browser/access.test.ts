@@ -78,6 +78,25 @@ describe("Workbench: access", () => {
     await page.context().close();
   });
 
+  it("shows the Groups of a new token with whole boxes, however long their titles are", async () => {
+    await setting.group("A Group whose title is so long that it needs more than the one line it has here");
+    const { page } = await setting.window({ width: 360 });
+    await page.locator(".bottom-tab", { hasText: "Groups" }).click();
+    await page.locator("[aria-label='Settings']").first().click();
+    await page.locator(".menu-item", { hasText: "Access tokens" }).click();
+    await page.locator(".dialog-foot vscode-button", { hasText: "New token" }).click();
+    const boxes = page.locator("dialog[open] .choices vscode-checkbox");
+    await boxes.first().waitFor();
+    const widths = await boxes.evaluateAll((all) =>
+      all.map((box) =>
+        Math.round(box.shadowRoot!.querySelector("[part=control]")!.getBoundingClientRect().width),
+      ),
+    );
+    assert.equal(new Set(widths).size, 1, `boxes of ${widths.join(", ")} pixels`);
+    assert.ok(widths[0]! >= 16);
+    await page.context().close();
+  });
+
   it("tells this browser from others that were signed in, and signs those out", async () => {
     const kept = (await setting.owner.result("access_token_create", { name: "script" })).id;
     const { page: other } = await setting.window({ expected: /status of 401|WebSocket/ });

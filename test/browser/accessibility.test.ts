@@ -5,6 +5,7 @@ import type { Page } from "playwright-core";
 import { until } from "../support/until.ts";
 import { COLOR_RULES, violations } from "./axe.ts";
 import { converse } from "./conversation.ts";
+import { choose, closed } from "./menus.ts";
 import { openGroup, type Setting, useSetting, type WindowOptions } from "./setting.ts";
 import { checkTargets } from "./targets.ts";
 
@@ -85,28 +86,24 @@ describe("Workbench: accessibility", () => {
       }
       await page.setViewportSize({ width: 1440, height: 900 });
     };
-    const menu = async (owner: string, item: string) => {
-      await page.locator(`${owner} button[aria-haspopup=menu]`).first().click();
-      await page.locator(".menu-item", { hasText: item }).click();
-    };
     const dialog = async (what: string) => {
       await page.locator("dialog[open]").waitFor();
       await page.locator("dialog[open] .skeleton").waitFor({ state: "detached" });
       await look(what, "dialog[open]");
       await page.keyboard.press("Escape");
-      await page.locator("dialog[open]").waitFor({ state: "detached" });
+      await closed(page);
     };
     for (const item of ["Group settings", "Group connections"]) {
-      await menu("svc-group-header", item);
+      await choose(page, "svc-group-header", item);
       await dialog(item);
     }
     for (const item of ["Account", "Access tokens", "Health", "Notifications", "Keyboard"]) {
-      await menu("svc-settings-menu", item);
+      await choose(page, "svc-settings-menu", item);
       await dialog(item);
     }
     for (const item of ["Connect an agent", "Edit", "Remove"]) {
       await page.locator(".actor-row").first().hover();
-      await menu(".actor-row", item);
+      await choose(page, ".actor-row", item);
       await dialog(item);
     }
     await page.locator("svc-groups button[title='New Group']").click();
@@ -148,7 +145,7 @@ describe("Workbench: accessibility", () => {
         await page.locator("dialog[open] .skeleton").waitFor({ state: "detached" });
         await none(what);
         await page.keyboard.press("Escape");
-        await page.locator("dialog[open]").waitFor({ state: "detached" });
+        await closed(page);
       };
       const menu = async (owner: string, item: string) => {
         await page.locator(`${owner} button[aria-haspopup=menu]`).first().click();
@@ -220,7 +217,7 @@ describe("Workbench: accessibility", () => {
     await page.keyboard.press("Enter");
     await page.locator("dialog[open]").waitFor();
     await page.keyboard.press("Escape");
-    await page.locator("dialog[open]").waitFor({ state: "detached" });
+    await closed(page);
     await until(
       "the focus is back",
       async () =>

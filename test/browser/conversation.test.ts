@@ -174,6 +174,53 @@ describe("Workbench: a conversation", () => {
       .waitFor();
   });
 
+  it("cancels a reply request, and delivers again what wasn't confirmed", async () => {
+    const { groupId, actors } = await setting.group("again");
+    const lead = actors["lead"]!;
+    await setting.owner.result("send", {
+      group_id: groupId,
+      text: "Answer me",
+      to: ["lead"],
+      message_mode: "request_reply",
+    });
+    const { page } = await setting.window();
+    await openGroup(page, "again");
+    const row = page.locator("svc-message", { hasText: "Answer me" });
+    await row.locator(".state", { hasText: "awaiting reply" }).waitFor();
+    await row.hover();
+    await row.locator("button[aria-haspopup=menu]").click();
+    await page.locator(".menu-item", { hasText: "Cancel reply request" }).click();
+    await row.locator(".state", { hasText: "request cancelled" }).waitFor();
+    lead.session = "first";
+    const taken = await lead.result("inbox_read", { group_id: groupId });
+    assert.equal(taken.messages.length, 1);
+    await row.locator(".state", { hasText: "claimed" }).waitFor();
+    await row.hover();
+    await row.locator("button[aria-haspopup=menu]").click();
+    const again = page.locator(".menu-item", { hasText: "Deliver again to lead" });
+    assert.match((await again.textContent()) ?? "", /may arrive twice/);
+    await again.click();
+    await row.locator(".state", { hasText: "pending" }).waitFor();
+    const second = await lead.result("inbox_read", { group_id: groupId });
+    assert.equal(second.messages[0]?.event.id, taken.messages[0]?.event.id);
+    await lead.result("inbox_read", { group_id: groupId, ack: second.batch_id! });
+    await row.locator(".state", { hasText: "accepted" }).waitFor();
+    await row.hover();
+    await row.locator("button[aria-haspopup=menu]").click();
+    await page.locator(".menu-item").first().waitFor();
+    assert.equal(await again.count(), 0);
+    await page.keyboard.press("Escape");
+    await setting.owner.result("send", { group_id: groupId, text: "Never taken", to: ["lead"] });
+    await setting.owner.result("actor_remove", { group_id: groupId, actor_id: "lead" });
+    const lost = page.locator("svc-message", { hasText: "Never taken" });
+    await lost.locator(".state", { hasText: "failed (actor removed)" }).waitFor();
+    await lost.hover();
+    await lost.locator("button[aria-haspopup=menu]").click();
+    await page.locator(".menu-item").first().waitFor();
+    assert.equal(await again.count(), 0);
+    await page.keyboard.press("Escape");
+  });
+
   it("shows pictures, copies code, and leads to the quoted original however far up it is", async () => {
     const { groupId, actors } = await setting.group("quotes");
     const { owner } = setting;
