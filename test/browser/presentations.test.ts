@@ -206,11 +206,15 @@ describe("Workbench: presentations", () => {
   });
 
   it("can be used by everyone, at any width and in every theme", async () => {
-    await publish(1, "csv", "Table", "name,sum\na,1\n");
+    const name = "Sums of the second quarter";
+    for (const sum of [1, 2]) await publish(1, "csv", name, `name,sum\na,${sum}\n`);
     for (const theme of ["dark", "light", "hc-dark", "hc-light"] as const) {
       const page = await at("&presentation=1", { theme, width: theme === "light" ? 360 : 1440 });
       await page.locator("svc-presentations td").first().waitFor();
       assert.deepEqual(await violations(page), []);
+      const title = page.locator(".presentation-title bdi", { hasText: name });
+      const cut = await title.evaluate((element) => element.scrollWidth - element.clientWidth);
+      assert.equal(cut, 0, "all of the title is seen");
       const box = (await page.locator("svc-presentations").boundingBox())!;
       assert.ok(box.x >= 0 && box.x + box.width <= (theme === "light" ? 360 : 1440), JSON.stringify(box));
       if (theme !== "dark") continue;

@@ -154,7 +154,7 @@ class PresentationsElement extends View {
     };
     return html`<div class="presentation-head">
       <h3 class="presentation-title"><bdi>${shownName(shown.title)}</bdi></h3>
-      <span class="presentation-by"><bdi>${this.conversation.group.name(shown.by)}</bdi> · <svc-time value=${shown.ts}></svc-time>${shown.bytes === undefined ? nothing : ` · ${sizeWords(shown.bytes)}`}</span>
+      <div class="presentation-facts"><span class="presentation-by"><bdi>${this.conversation.group.name(shown.by)}</bdi> · <svc-time value=${shown.ts}></svc-time>${shown.bytes === undefined ? nothing : html` · <span class="unbroken">${sizeWords(shown.bytes)}</span>`}</span>
       <span class="head-end">
         ${iconButton({ icon: "references", label: "Mention it in the message", onClick: () => this.#mention(shown) })}
         ${shown.current ? iconButton({ icon: "trash", label: `Empty slot ${shown.slot}`, onClick: () => void this.#clear(shown) }) : nothing}
@@ -163,7 +163,7 @@ class PresentationsElement extends View {
             ? nothing
             : html`${step(1, "Earlier version", "chevron-left")}<span class="presentation-version">${versions.length - at} of ${versions.length}</span>${step(-1, "Later version", "chevron-right")}`
         }
-      </span>
+      </span></div>
     </div>`;
   }
 
