@@ -127,6 +127,42 @@ describe("an account in the editor", function () {
       await picture("instances-browser", popup);
       await popup.close();
     });
+
+    it("open from their own row as well, and the status bar says so from the second time on", async () => {
+      await window.clearNotifications();
+      const open = "Open an Instance of the Account in the Browser";
+      const popup = await opened(() => window.inline(INSTANCES, SHOWN, open));
+      await page
+        .locator(".statusbar-item", { hasText: /^Lab .* opens in the browser, as no editor/ })
+        .waitFor();
+      assert.equal(await window.notifications(/opens in the browser/).count(), 0);
+      await popup.locator("svc-remote .remote-name", { hasText: "Lab" }).waitFor();
+      assert.equal(new URL(popup.url()).hostname, "office.localhost");
+      await popup.close();
+    });
+
+    it("open from the palette by the person's choice, with names as they are", async () => {
+      await window.command("svc: Open an Instance of the Account in the Browser");
+      const choice = page.locator(".quick-input-widget", { hasText: "Which instance?" });
+      await choice.locator(".monaco-list-row", { hasText: SHOWN }).waitFor();
+      assert.equal(await choice.locator(".monaco-list-row .codicon-bell").count(), 0);
+      const popup = await opened(() => window.choose(SHOWN));
+      await popup.locator("svc-remote .remote-name", { hasText: "Lab" }).waitFor();
+      await popup.close();
+    });
+
+    it("open their own page from the menu of their row, where the person signs in", async () => {
+      const { remote_access: access } = await lab.client.result("remote_access_show", {});
+      await window.row(INSTANCES, SHOWN).click({ button: "right" });
+      const item = page.getByRole("menuitem", { name: "Open the Instance's Own Page" });
+      // The menu takes no click in the moment after it has opened.
+      await item.hover();
+      const popup = await opened(() => page.keyboard.press("Enter"));
+      await popup.locator(".sign-in").waitFor();
+      assert.equal(new URL(popup.url()).origin, access.origin);
+      await picture("instances-page", popup);
+      await popup.close();
+    });
   });
 
   describe("connections with other accounts", () => {
