@@ -17,7 +17,6 @@ class BoundedFile {
   readonly #files: Files;
   readonly #path: string;
   #file: OpenFile | null = null;
-  #size = 0;
 
   constructor(files: Files, path: string) {
     this.#files = files;
@@ -27,11 +26,13 @@ class BoundedFile {
   /** A log that can't be written must not stop the daemon. */
   write(line: string): void {
     const bytes = Buffer.from(line);
+    const isFull = (): boolean => this.#open().size() + bytes.length > LIMITS.log.fileBytes;
     try {
-      if (this.#file === null) this.#open();
-      if (this.#size + bytes.length > LIMITS.log.fileBytes) this.#rotate();
-      this.#file?.write(bytes, this.#size);
-      this.#size += bytes.length;
+      // Other processes may write to it, too, and may have begun a new one.
+      if (isFull()) this.close();
+      if (isFull()) this.#rotate();
+      const file = this.#open();
+      file.write(bytes, file.size());
     } catch {
       this.close();
     }
@@ -42,15 +43,14 @@ class BoundedFile {
     this.#file = null;
   }
 
-  #open(): void {
-    this.#file = this.#files.open(this.#path, this.#files.stat(this.#path) === null ? "create" : "write");
-    this.#size = this.#file.size();
+  #open(): OpenFile {
+    this.#file ??= this.#files.open(this.#path, this.#files.stat(this.#path) === null ? "create" : "write");
+    return this.#file;
   }
 
   #rotate(): void {
     this.close();
     this.#files.rename(this.#path, `${this.#path}.1`);
-    this.#open();
   }
 }
 

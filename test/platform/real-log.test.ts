@@ -51,6 +51,26 @@ describe("Log file", () => {
     );
   });
 
+  it("has the lines of several processes, in the new file, too, that one of them begins", () => {
+    const other = openLog(new RealFiles(), clock, join(folder, "log"));
+    const long = "x".repeat(LIMITS.log.fileBytes / 4);
+    try {
+      log.info("first");
+      other.info("second", { long });
+      for (let count = 0; count < 3; count += 1) log.info("third", { long });
+      other.info("fourth", { long });
+    } finally {
+      other.close();
+    }
+    const events = (name: string): unknown[] =>
+      readFileSync(join(folder, name), "utf8")
+        .trimEnd()
+        .split("\n")
+        .map((line) => (JSON.parse(line) as { msg: unknown }).msg);
+    assert.deepEqual(events("log.1"), ["first", "second", "third", "third"]);
+    assert.deepEqual(events("log"), ["third", "fourth"]);
+  });
+
   it("has what rarely happens, however long it runs", () => {
     for (let count = 0; count < 3 * most; count += 1) {
       log.info("started", { count });
