@@ -5,26 +5,20 @@
  */
 import { html, nothing, type PropertyValues } from "lit";
 import { repeat } from "lit/directives/repeat.js";
-import type { LedgerEvent, MessageEvent as Message } from "../../shared/events.ts";
-import { day, exact, sameDay } from "../../shared/time-words.ts";
 import { failure, skeleton } from "../controls/controls.ts";
 import { icon } from "../controls/icons.ts";
 import { roving } from "../controls/roving.ts";
-import { button } from "../controls/toolkit.ts";
 import { follow, View } from "../controls/view.ts";
 import type { Host } from "../hosts/host.ts";
 import type { Conversation } from "./conversation.ts";
-import { eventWords } from "./event-words.ts";
+import { emptyFeed, feedRow } from "./feed-rows.ts";
 import type { MessageElement } from "./message.ts";
-import { messageLabel } from "./message-label.ts";
 
 /**
  * Pixels from an end at which the next page is requested, and within which the end counts as seen.
  */
 const PAGE_AT = 900;
 const END_AT = 24;
-/** Messages of one sender to the same people within this time share a header. */
-const CONTINUED_MS = 3 * 60_000;
 const KEEP_AFTER_MS = 200;
 
 /** Where the person goes in a conversation: to a row, or to the oldest one. */
@@ -91,7 +85,7 @@ class FeedElement extends View {
         ${repeat(
           rows,
           (row) => row.id,
-          (row, at) => this.#row(row, rows[at - 1]),
+          (row, at) => feedRow(row, rows[at - 1], this, this.#name),
         )}
         ${messages || window.hasOlder ? nothing : this.#empty()}
         ${window.hasNewer ? html`<div class="feed-edge">${skeleton(2, "feed")}</div>` : nothing}</div>
@@ -99,37 +93,6 @@ class FeedElement extends View {
       ${feed.newFrom?.met === false ? this.#toNew(feed.newFrom.id) : nothing}
       ${window.unseen > 0 ? this.#pill(window.unseen) : feed.following ? nothing : this.#pill(0)}
       <span class="only-heard">${group.loaded ? "" : "Loading"}</span>`;
-  }
-
-  #row(row: LedgerEvent, before: LedgerEvent | undefined) {
-    const { feed, group } = this.conversation;
-    const newDay = before === undefined || !sameDay(before.ts, row.ts);
-    const isNew = row.id === feed.newFrom?.id;
-    const line = (what: string, name: string) =>
-      html`<div class=${what} role="separator" aria-label=${name}><span>${name}</span></div>`;
-    const separator = html`${newDay ? line("day", day(row.ts, Date.now())) : nothing}${isNew ? line("day new-from", "New") : nothing}`;
-    const name = this.#name;
-    if (row.kind !== "chat.message") {
-      const words = eventWords(row, name);
-      return html`${separator}
-        <div class="system" data-row=${row.id} title=${exact(row.ts)}>
-          ${icon(words.icon)}<span class="system-text">${words.text}</span><svc-time class="when" value=${row.ts}></svc-time>
-        </div>`;
-    }
-    const { reply_to: replyTo } = row.data;
-    return html`${separator}<svc-message
-        role="article"
-        aria-label=${messageLabel(row, name)}
-        data-row=${row.id}
-        .event=${row}
-        .status=${feed.status(row.id)}
-        .original=${replyTo === undefined ? undefined : feed.original(replyTo)}
-        .host=${this.host}
-        .name=${name}
-        .names=${group.actors}
-        ?continued=${!newDay && !isNew && continues(before, row)}
-        ?mayWrite=${this.mayWrite}
-      ></svc-message>`;
   }
 
   readonly #name = (id: string): string => this.conversation.group.name(id);
@@ -152,37 +115,12 @@ class FeedElement extends View {
   }
 
   #empty() {
-    const { group } = this.conversation;
-    const someone = group.actors[0];
-    return html`<div class="empty">
-      ${icon("comment-discussion", "empty-icon")}
-      <h2>No messages yet</h2>
-      ${
-        someone === undefined
-          ? html`<p>Add an Actor first: an agent that takes part in this Group. Then write to it below.</p>
-              ${
-                this.administrator
-                  ? button({
-                      label: "Add an Actor…",
-                      icon: "person-add",
-                      primary: true,
-                      onClick: () => this.tell("open-dialog", { name: "add-actor" }),
-                    })
-                  : nothing
-              }`
-          : html`<p>Write to your agents below. For example:</p>
-              <ul class="examples">
-                ${[
-                  "What are you working on?",
-                  "Please run the tests and tell me what fails.",
-                  "Review the last change and list what you would fix.",
-                ].map(
-                  (text) =>
-                    html`<li><button type="button" class="link" @click=${() => this.tell("suggest", text)}>${text}</button></li>`,
-                )}
-              </ul>`
-      }
-    </div>`;
+    const add = (): void => this.tell("open-dialog", { name: "add-actor" });
+    return emptyFeed({
+      hasActors: this.conversation.group.actors.length > 0,
+      add: this.administrator ? add : null,
+      suggest: (text) => this.tell("suggest", text),
+    });
   }
 
   protected override willUpdate(changed: PropertyValues<this>): void {
@@ -505,25 +443,6 @@ function offsetIn(scroller: HTMLElement, row: HTMLElement): number {
  */
 function isLaidOut(scroller: HTMLElement): boolean {
   return scroller.clientWidth > 0 && scroller.clientHeight > 0;
-}
-
-function continues(before: LedgerEvent | undefined, row: Message): boolean {
-  if (before?.kind !== "chat.message" || before.by !== row.by) return false;
-  if (Date.parse(row.ts) - Date.parse(before.ts) > CONTINUED_MS) return false;
-  const a = before.data;
-  const b = row.data;
-  return (
-    b.reply_to === undefined &&
-    a.message_mode === b.message_mode &&
-    a.src_group_id === b.src_group_id &&
-    a.src_group_title === b.src_group_title &&
-    a.source_user_id === b.source_user_id &&
-    a.sender_title === b.sender_title &&
-    a.dst_instance_id === b.dst_instance_id &&
-    a.dst_group_id === b.dst_group_id &&
-    a.dst_to?.join() === b.dst_to?.join() &&
-    a.to.join() === b.to.join()
-  );
 }
 
 customElements.define("svc-feed", FeedElement);
