@@ -8,7 +8,7 @@ export async function whoami(context: CommandContext): Promise<number> {
   return context.print("whoami", {}, ({ by, actor }) =>
     context.out.line(
       actor === null
-        ? `${by}: the person whose Home ${context.home} is`
+        ? `${by}: the owner of the Home ${context.home}`
         : `${by}: an Actor of ${actor.group_id}`,
     ),
   );

@@ -121,7 +121,7 @@ describe("the daemon from the command line", function () {
     const [, suggested] = /: svc (actor mcp-config .*)\n/.exec(added) ?? assert.fail(added);
     assert.equal(suggested, `actor mcp-config lead --group Lab --home ${home}`);
     assert.equal((await run(suggested.split(" "))).code, 0);
-    assert.equal(await told("whoami"), `user: the person whose Home ${home} is\n`);
+    assert.equal(await told("whoami"), `user: the owner of the Home ${home}\n`);
   });
 
   it("says that a daemon has ended only when it has", async () => {
