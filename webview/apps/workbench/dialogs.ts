@@ -26,16 +26,16 @@ let asked = 0;
 /**
  * Opens a dialog below `parent`, whose events it shares. `fields` are the element's properties. One
  * is open at a time; of those that are asked for while the code comes, only the last one opens.
- * Throws when it can't be loaded.
+ * Answers whether it opens. Throws when it can't be loaded.
  */
 export async function openDialog(
   parent: HTMLElement,
   name: string,
   fields: Record<string, unknown>,
-): Promise<void> {
+): Promise<boolean> {
   const load = DIALOGS[name];
   const isTaken = () => parent.querySelector("dialog[open]") !== null;
-  if (load === undefined || isTaken()) return;
+  if (load === undefined || isTaken()) return false;
   asked += 1;
   const turn = asked;
   try {
@@ -46,8 +46,9 @@ export async function openDialog(
       "This part of the page couldn’t be loaded. Reload the page once the daemon can be reached.",
     );
   }
-  if (turn !== asked || isTaken()) return;
+  if (turn !== asked || isTaken()) return false;
   const dialog = document.createElement(`svc-${name}-dialog`);
   Object.assign(dialog, fields);
   parent.append(dialog);
+  return true;
 }

@@ -236,6 +236,7 @@ class WorkbenchElement extends View {
     on("dialog-closed", () => {
       void this.#keepFocus();
       if (this.#administrator) void this.#account.refresh();
+      this.#arrive();
     });
     on("question-answering", (answering) => {
       const settled = (): void => void this.#keepFocus();
@@ -295,12 +296,18 @@ class WorkbenchElement extends View {
     return this.viewer.kind === "administrator";
   }
 
-  /** Asks about the invitation that brought the person here. Without an answer, nothing happens. */
+  /**
+   * Asks about the invitation that brought the person here, after a dialog that is open already.
+   * Without an answer, nothing happens.
+   */
   #arrive(): void {
     const invitation = this.#invitation;
-    if (invitation === null || !this.#groups.loaded) return;
+    if (invitation === null || !this.#groups.loaded || this.querySelector("dialog[open]") !== null) return;
     this.#invitation = null;
-    if (this.#administrator) this.#openNext("sharing", { invitation });
+    if (this.#administrator)
+      void this.#dialog("sharing", { invitation }).then((opens) => {
+        if (!opens) this.#invitation = invitation;
+      });
     else
       this.#showing.fail(
         "Only an administrator of this instance can answer an invitation from another account.",
@@ -418,12 +425,13 @@ class WorkbenchElement extends View {
     setTimeout(() => void this.#dialog(name, fields), 0);
   }
 
-  async #dialog(name: string, fields: Record<string, unknown>): Promise<void> {
+  /** Answers whether it opens. */
+  async #dialog(name: string, fields: Record<string, unknown>): Promise<boolean> {
     const { host } = this;
     const conversation = this.#conversation;
     this.#showing.forgetProblem();
     try {
-      await openDialog(this, name, {
+      return await openDialog(this, name, {
         host,
         groups: this.#groups,
         conversation,
@@ -433,6 +441,7 @@ class WorkbenchElement extends View {
       });
     } catch (error) {
       this.#showing.fail(error);
+      return false;
     }
   }
 
