@@ -37,6 +37,28 @@ describe("Workbench: Groups and the window", () => {
     );
   });
 
+  it("offers what to do first while it has no messages: an Actor, then examples that write over nothing", async () => {
+    const { groupId } = await setting.group("silent", []);
+    const { page } = await setting.window();
+    await openGroup(page, "silent");
+    const empty = page.locator("svc-feed .empty");
+    await empty.locator("vscode-button", { hasText: "Add an Actor" }).click();
+    await page.locator("dialog[open] input").first().fill("lead");
+    await page.locator("dialog[open] select").first().selectOption("external");
+    await press(page, "Add and connect");
+    await press(page, "Done");
+    await closed(page);
+    const text = page.locator(".compose-text");
+    const [asks, tests] = ["What are you working on?", "Please run the tests and tell me what fails."];
+    await empty.getByRole("button", { name: asks }).click();
+    assert.equal(await text.inputValue(), asks);
+    assert.ok(await text.evaluate((element) => element === document.activeElement));
+    await empty.getByRole("button", { name: tests }).click();
+    assert.equal(await text.inputValue(), asks);
+    const { events } = await setting.owner.result("ledger_tail", { group_id: groupId });
+    assert.ok(events.every(({ kind }) => kind !== "chat.message"));
+  });
+
   it("chooses a folder of the machine by keyboard, whatever the folders are called", async () => {
     const top = realpathSync(mkdtempSync(join(tmpdir(), "svc-chosen-")));
     try {
