@@ -192,7 +192,10 @@ export class Instance extends EventEmitter<{ change: [] }> implements GroupsList
     const awaiting = items.flatMap(({ key, kind }) => (kind === "connection" ? [key] : [])).join();
     if (awaiting === this.#awaiting) return;
     this.#awaiting = awaiting;
-    this.refreshConnections().catch(() => {});
+    this.refreshConnections().catch(() => {
+      // They are read with the next change.
+      this.#awaiting = "";
+    });
   }
 
   /** Forgets everything, as another daemon may answer next. */

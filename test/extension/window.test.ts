@@ -102,6 +102,25 @@ describe("a window's view of the daemon", function () {
     );
   });
 
+  it("reads the connections with the next change if they couldn't be read", async () => {
+    let asked = 0;
+    const other = new Instance({
+      call: (name, input) => {
+        if (name !== "connect_direct_status") return link.client.result(name, input);
+        asked += 1;
+        return asked === 1 ? Promise.reject(new Error("busy")) : link.client.result(name, input);
+      },
+    });
+    const item = { key: "n_1", kind: "connection" } as const;
+    other.needsYou([item]);
+    await new Promise((resolve) => setImmediate(resolve));
+    other.needsYou([item, { key: "n_2", kind: "request" }]);
+    assert.equal(asked, 2);
+    await new Promise<void>((resolve) => other.once("change", () => resolve()));
+    other.needsYou([item]);
+    assert.equal(asked, 2);
+  });
+
   it("names the agents that end with an older daemon, as they call themselves and in plain text", async () => {
     const { client } = link;
     const { group_id: groupId } = await client.result("attach", { path: folder });
