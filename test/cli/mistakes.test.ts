@@ -230,7 +230,8 @@ describe("mistakes on the command line", () => {
   it("says that an agent's program is missing when its Actor is added, and with its id when it is started", async () => {
     const added = await svc(["actor", "add", "gardener", "-g", group, "--runtime", "copilot"]);
     assert.equal(added.code, 0, added.err);
-    assert.match(added.err, /isn't installed: .*'copilot'.*svc actor update gardener -- COMMAND/);
+    assert.match(added.err, /isn't installed: .*'copilot'/);
+    assert.ok(added.err.endsWith(`: svc actor update gardener --group ${group} -- COMMAND\n`), added.err);
     assert.doesNotMatch(added.out, /actor start/);
     await refused(["actor", "start", "gardener", "-g", group], 1, /svc actor update gardener -- COMMAND/);
     await refused(["actor", "interrupt", "gardener", "-g", group], 1, /svc actor start gardener/);
