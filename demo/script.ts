@@ -16,7 +16,7 @@ export const PROJECT_FILES: Readonly<Record<string, string>> = {
 };
 
 const IS_OVER =
-  "I only follow the demo's script, and my part is over. To talk to a real agent, add one to a Group of yours.";
+  "I only follow the demo's script, and my part is over. To talk to a real agent, add one to a Group of your own.";
 
 export const PERSON_ASKS = "The voucher test fails now and then. Can you two find out why?";
 

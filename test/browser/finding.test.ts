@@ -1,9 +1,23 @@
 /** Finding things again: the palette, threads, what is new, and what the lists hold. */
 
 import assert from "node:assert/strict";
+import type { Page } from "playwright-core";
 import { until } from "../support/until.ts";
 import { violations } from "./axe.ts";
 import { openGroup, type Setting, useSetting } from "./setting.ts";
+
+/** From now on, code that is loaded later waits until it is let go. */
+async function heldCode(page: Page) {
+  let wanted = 0;
+  let letGo = (): void => {};
+  const isReleased = new Promise<void>((resolve) => (letGo = resolve));
+  await page.route(/\/chunk-[^/]*\.js/u, async (route) => {
+    wanted += 1;
+    await isReleased;
+    await route.continue();
+  });
+  return { isAsked: () => until("its code is asked for", () => wanted > 0), letGo };
+}
 
 describe("Workbench: finding", () => {
   let setting: Setting;
@@ -67,18 +81,11 @@ describe("Workbench: finding", () => {
   it("opens one palette for two presses while it loads, and takes keys as soon as a dialog is closed", async () => {
     const { page } = await setting.window();
     await openGroup(page, "alpha");
-    let wanted = 0;
-    let letGo = (): void => {};
-    const isReleased = new Promise<void>((resolve) => (letGo = resolve));
-    await page.route(/\/chunk-[^/]*\.js/u, async (route) => {
-      wanted += 1;
-      await isReleased;
-      await route.continue();
-    });
+    const code = await heldCode(page);
     await page.keyboard.press("ControlOrMeta+k");
-    await until("its code is asked for", () => wanted > 0);
+    await code.isAsked();
     await page.keyboard.press("ControlOrMeta+k");
-    letGo();
+    code.letGo();
     await page.locator(".palette-field").waitFor();
     assert.equal(await page.locator("svc-palette-dialog").count(), 1);
     await page.keyboard.press("Escape");
@@ -97,6 +104,23 @@ describe("Workbench: finding", () => {
     });
     assert.equal(target, "dialog", "the closed dialog still has the focus");
     await page.locator(".palette-field").waitFor();
+  });
+
+  it("opens no dialog of a Group that was left while it loads", async () => {
+    const { page } = await setting.window();
+    await openGroup(page, "alpha");
+    const code = await heldCode(page);
+    await page.getByRole("button", { name: "Group actions" }).click();
+    await page.getByRole("menuitem", { name: "Group settings" }).click();
+    await code.isAsked();
+    await openGroup(page, "beta");
+    code.letGo();
+    await page.evaluate("customElements.whenDefined('svc-group-settings-dialog').then(() => undefined)");
+    await page.evaluate("new Promise((done) => requestAnimationFrame(done))");
+    // It would keep the palette from opening.
+    await page.keyboard.press("ControlOrMeta+k");
+    await page.locator(".palette-field").waitFor();
+    assert.equal(await page.locator("svc-group-settings-dialog").count(), 0);
   });
 
   it("sorts the Groups as the person likes, marks drafts, and remembers both", async () => {

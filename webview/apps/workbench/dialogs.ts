@@ -25,13 +25,15 @@ let asked = 0;
 
 /**
  * Opens a dialog below `parent`, whose events it shares. `fields` are the element's properties. One
- * is open at a time; of those that are asked for while the code comes, only the last one opens.
+ * is open at a time; of those that are asked for while the code comes, only the last one opens, and
+ * none if `isWanted` no longer holds.
  * Answers whether it opens. Throws when it can't be loaded.
  */
 export async function openDialog(
   parent: HTMLElement,
   name: string,
   fields: Record<string, unknown>,
+  isWanted: () => boolean,
 ): Promise<boolean> {
   const load = DIALOGS[name];
   const isTaken = () => parent.querySelector("dialog[open]") !== null;
@@ -46,7 +48,7 @@ export async function openDialog(
       "This part of the page couldn’t be loaded. Reload the page once the daemon can be reached.",
     );
   }
-  if (turn !== asked || isTaken()) return false;
+  if (turn !== asked || isTaken() || !isWanted()) return false;
   const dialog = document.createElement(`svc-${name}-dialog`);
   Object.assign(dialog, fields);
   parent.append(dialog);

@@ -430,15 +430,21 @@ class WorkbenchElement extends View {
     const { host } = this;
     const conversation = this.#conversation;
     this.#showing.forgetProblem();
+    const isStill = () => conversation === null || conversation === this.#conversation;
     try {
-      return await openDialog(this, name, {
-        host,
-        groups: this.#groups,
-        conversation,
-        viewer: this.viewer,
-        notifications: this.notifications,
-        ...fields,
-      });
+      return await openDialog(
+        this,
+        name,
+        {
+          host,
+          groups: this.#groups,
+          conversation,
+          viewer: this.viewer,
+          notifications: this.notifications,
+          ...fields,
+        },
+        isStill,
+      );
     } catch (error) {
       this.#showing.fail(error);
       return false;
