@@ -84,6 +84,7 @@ export class LaunchTokens {
   /** Digest per Actor. */
   readonly #digests = new Map<string, string>();
   readonly #listeners = new Set<(identity: LaunchIdentity) => void>();
+  #last: Promise<unknown> = Promise.resolve();
 
   private constructor(deps: LaunchTokenDependencies) {
     this.#deps = deps;
@@ -132,27 +133,38 @@ export class LaunchTokens {
     const identity = { group_id: group.group_id, actor_id: actor.id, generation: actor.generation };
     const token = Buffer.from(random.bytes(32)).toString("base64url");
     const path = group.paths.tokenFile(actor.id);
-    try {
+    return this.#inTurn(async () => {
       await ensureDirectory(files, group.paths.tokens);
       await this.#write(path, { v: 1, ...identity, token, home });
-    } catch (error) {
-      throw storageRefusal(error);
-    }
-    this.#forget(identity);
-    return { path, token, digest: this.#remember(identity, token) };
+      this.#forget(identity);
+      return { path, token, digest: this.#remember(identity, token) };
+    });
   }
 
   /** Ends the Actor's token and removes its file. */
   async remove(group: OpenGroup, actorId: string): Promise<void> {
     const { files } = this.#deps;
-    this.#forget({ group_id: group.group_id, actor_id: actorId });
-    try {
+    const actor = { group_id: group.group_id, actor_id: actorId };
+    this.#forget(actor);
+    await this.#inTurn(async () => {
+      // One that was on its way.
+      this.#forget(actor);
       if (unlinkIfThere(files, group.paths.tokenFile(actorId))) {
         await syncDirectory(files, group.paths.tokens);
       }
-    } catch (error) {
+    });
+  }
+
+  /**
+   * Changes of files, one after the other: an Actor that is added has the file of one with its id
+   * that is being removed. Throws storage_full or storage_failed.
+   */
+  #inTurn<Result>(step: () => Promise<Result>): Promise<Result> {
+    const result = this.#last.then(step).catch((error: unknown) => {
       throw storageRefusal(error);
-    }
+    });
+    this.#last = result.catch(() => undefined);
+    return result;
   }
 
   /**

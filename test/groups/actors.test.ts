@@ -397,6 +397,18 @@ describe("launch tokens", () => {
     await setting.close();
   });
 
+  it("of an Actor that was removed aren't written over those of the next one with its id", async () => {
+    const { group, launchTokens, close } = await team();
+    const late = launchTokens.issue(group, group.actor("ann"));
+    const removed = launchTokens.remove(group, "ann");
+    const next = launchTokens.issue(group, { id: "ann", generation: "the next" });
+    await removed;
+    const { token } = await next;
+    assert.equal(launchTokens.find((await late).digest), null);
+    assert.equal(tokenOf(group.paths.tokenFile("ann")), token);
+    await close();
+  });
+
   it("stay valid over a restart of the daemon, and over a move of the Home, whose files then name it", async () => {
     const setting = await team();
     const file = setting.group.paths.tokenFile("ann");
