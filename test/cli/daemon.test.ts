@@ -132,9 +132,11 @@ describe("the daemon from the command line", function () {
         client: { call: async () => ({ ok: true, result: { pid: process.pid } }) },
         out: { note: (text: string) => notes.push(text) },
         show: () => assert.fail("this process lives"),
+        command: (...words: string[]) => words.join(" "),
       };
-      const ended: number[] = [];
-      void stop(context as unknown as CommandContext).then((code) => ended.push(code));
+      const ended: unknown[] = [];
+      const end = (how: unknown): unknown => ended.push(how);
+      void stop(context as unknown as CommandContext).then(end, end);
       while (ended.length === 0) {
         mock.timers.tick(1000);
         await new Promise((resolve) => setImmediate(resolve));
