@@ -28,6 +28,8 @@ class ActorTerminal implements vscode.Pseudoterminal {
   #decoder = new TextDecoder();
   #output = new TerminalOutput();
   #socket: WebSocket | null = null;
+  /** Since it was connected. Until then, an error is the reason why it isn't shown. */
+  #hasScreen = false;
   #writer: WriterState = "nobody";
   #size: vscode.TerminalDimensions | undefined;
   #isClosed = false;
@@ -83,7 +85,8 @@ class ActorTerminal implements vscode.Pseudoterminal {
       const socket = await openTerminal(this.#parts.link.home, this.#place, (data, isOutput) =>
         this.#receive(data, isOutput),
       );
-      if (this.#isClosed) {
+      // A daemon that came and went may have been asked twice.
+      if (this.#isClosed || this.#socket !== null) {
         socket.close();
         return;
       }
@@ -92,7 +95,9 @@ class ActorTerminal implements vscode.Pseudoterminal {
         if (this.#socket !== socket) return;
         this.#socket = null;
         this.#writer = "nobody";
-        if (!this.#isClosed) this.#note("The connection to svc's daemon is lost. It is made again.");
+        if (this.#hasScreen && !this.#isClosed)
+          this.#note("The connection to svc's daemon is lost. It is made again when the daemon answers.");
+        this.#hasScreen = false;
       });
       if (this.#size !== undefined)
         this.#send({ type: "resize", columns: this.#size.columns, rows: this.#size.rows });
@@ -110,6 +115,7 @@ class ActorTerminal implements vscode.Pseudoterminal {
     const message = JSON.parse(data.toString("utf8")) as TerminalMessage;
     switch (message.type) {
       case "screen":
+        this.#hasScreen = true;
         this.#decoder = new TextDecoder();
         this.#output = new TerminalOutput();
         this.#fit(message.columns, message.rows);

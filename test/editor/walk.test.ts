@@ -310,15 +310,22 @@ describe("the extension in the editor", function () {
   });
 
   it("says at once that the daemon was killed, and comes back by itself", async () => {
+    const terminal = (text: string) => window.page.locator(".xterm-rows", { hasText: text }).first();
+    await window.inline("Groups", "coder", "Open the Actor's Terminal");
+    await terminal("fake agent").waitFor();
     const { pid } = await owner.result("daemon_status", {});
     process.kill(pid, "SIGKILL");
     await window.button("Groups", "Start the daemon").waitFor();
     await window.view("Needs You").getByText("The daemon isn't running.").waitFor();
     await window.view("Connections").getByText("The daemon isn't running.").waitFor();
     assert.match(await status().innerText(), /svc/);
+    await terminal("connection to svc's daemon is lost").waitFor();
     await picture("killed");
     startDaemon(join(DIST, "svc.cjs"));
     await window.row("Groups", /coder/).waitFor();
+    // It shows the screen anew.
+    await terminal("connection to svc's daemon is lost").waitFor({ state: "detached" });
+    await closeTerminals();
     assert.notEqual((await owner.result("daemon_status", {})).pid, pid);
     await picture("back");
   });
