@@ -91,6 +91,10 @@ class Ledger {
   } as unknown as Host;
 }
 
+function feedOf(host: Host, place: () => Place | null = () => null): Feed {
+  return new Feed(host, GROUP, () => {}, place);
+}
+
 describe("Feed", () => {
   it("misses nothing that happens between its first page and the stream", async () => {
     const ledger = new Ledger();
@@ -99,12 +103,7 @@ describe("Feed", () => {
       ledger.add(1);
       ledger.beforePage = () => {};
     };
-    const feed = new Feed(
-      ledger.host,
-      GROUP,
-      () => {},
-      () => null,
-    );
+    const feed = feedOf(ledger.host);
     await feed.open();
     ledger.add(1);
     assert.deepEqual(
@@ -118,12 +117,7 @@ describe("Feed", () => {
   it("pages through the whole history and back", async () => {
     const ledger = new Ledger();
     ledger.add(1000);
-    const feed = new Feed(
-      ledger.host,
-      GROUP,
-      () => {},
-      () => null,
-    );
+    const feed = feedOf(ledger.host);
     await feed.open();
     feed.following = false;
     while (feed.window.hasOlder) await feed.older();
@@ -136,12 +130,7 @@ describe("Feed", () => {
   it("reads a fresh page when the stream can't go on", async () => {
     const ledger = new Ledger();
     ledger.add(3);
-    const feed = new Feed(
-      ledger.host,
-      GROUP,
-      () => {},
-      () => null,
-    );
+    const feed = feedOf(ledger.host);
     await feed.open();
     ledger.events.splice(0);
     ledger.events.push(message(100));
@@ -155,12 +144,7 @@ describe("Feed", () => {
     const ledger = new Ledger();
     ledger.add(1000);
     let place: Place | null = null;
-    const feed = new Feed(
-      ledger.host,
-      GROUP,
-      () => {},
-      () => place,
-    );
+    const feed = feedOf(ledger.host, () => place);
     await feed.open();
     assert.equal(await feed.jump("e300"), true);
     place = { eventId: "e300", offset: 0 };
@@ -174,12 +158,7 @@ describe("Feed", () => {
   it("tells an event that isn't there from no answer, and asks again at once for the person", async () => {
     const ledger = new Ledger();
     ledger.add(1000);
-    const feed = new Feed(
-      ledger.host,
-      GROUP,
-      () => {},
-      () => null,
-    );
+    const feed = feedOf(ledger.host);
     await feed.open();
     ledger.beforePage = () => {
       throw new HostError("offline", "The daemon didn’t answer.");
@@ -209,12 +188,7 @@ describe("Feed", () => {
         return { statuses: { [id!]: { ...status, connect_delivery: { state } } } };
       },
     } as unknown as Host;
-    const feed = new Feed(
-      host,
-      GROUP,
-      () => {},
-      () => null,
-    );
+    const feed = feedOf(host);
     await feed.open();
     await until("the first question", () => answers.length === 1);
     ledger.append(odd({ ...message(1), id: "receipt", kind: "connect.receipt" }));
@@ -241,12 +215,7 @@ describe("Feed", () => {
       if (busy) return Promise.reject(new HostError("group_busy", "The Group is being reset."));
       return call(name, input);
     };
-    const feed = new Feed(
-      host,
-      GROUP,
-      () => {},
-      () => null,
-    );
+    const feed = feedOf(host);
     await feed.open();
     assert.match(feed.failure ?? "", /being reset/);
     busy = false;
@@ -258,12 +227,7 @@ describe("Feed", () => {
   it("asks for the state of a message only until it is settled", async () => {
     const ledger = new Ledger();
     ledger.add(2);
-    const feed = new Feed(
-      ledger.host,
-      GROUP,
-      () => {},
-      () => null,
-    );
+    const feed = feedOf(ledger.host);
     await feed.open();
     await until("the first states", () => feed.status("e1"));
     ledger.add(1);
@@ -275,12 +239,7 @@ describe("Feed", () => {
   it("shows deliveries as words and not as rows", async () => {
     const ledger = new Ledger();
     ledger.add(1);
-    const feed = new Feed(
-      ledger.host,
-      GROUP,
-      () => {},
-      () => null,
-    );
+    const feed = feedOf(ledger.host);
     await feed.open();
     ledger.append(odd({ ...message(7), kind: "runtime.delivery" }));
     assert.deepEqual(
