@@ -97,7 +97,10 @@ function checkHost(origin: string): RequestHandler {
   return (request, _response, next) => {
     const given = request.rawHeaders.filter((name, index) => index % 2 === 0 && /^host$/iu.test(name));
     if (given.length !== 1 || request.headers.host?.toLowerCase() !== host || !request.url.startsWith("/"))
-      throw new Refusal("wrong_host", { remedy: `Use ${origin}.` });
+      throw new Refusal("wrong_host", {
+        specifics: "The account service has another address.",
+        remedy: `Use ${origin}.`,
+      });
     next();
   };
 }
@@ -125,7 +128,7 @@ function securityHeaders(origin: string): RequestHandler {
 }
 
 /** Four arguments make it Express's error handler. It reveals nothing internal. */
-function errorHandler({ log, metrics }: AppDependencies) {
+function errorHandler({ log, metrics, origin }: AppDependencies) {
   return (error: unknown, request: Request, response: Response, _next: NextFunction): void => {
     const refusal = refusalOf(error, response, log);
     metrics.refusal(refusal.code);
@@ -137,7 +140,7 @@ function errorHandler({ log, metrics }: AppDependencies) {
     const { code, message } = refusal;
     if (request.path.startsWith("/v1/")) sendJson(response, refusal.status, { error: { code, message } });
     else {
-      const body = html`<p role="alert">${message}</p><p><a href="/">Back to the first page</a></p>`;
+      const body = html`<p role="alert">${message}</p><p><a href="${origin}/">Back to the first page</a></p>`;
       send(response, refusal.status, "text/html", page("That didn't work", null, body));
     }
   };

@@ -65,6 +65,20 @@ export class Audit {
       .execute();
   }
 
+  /**
+   * The same for what a device's credential can do as often as it likes: only the newest such entry
+   * of the device stays, so that it can't push anything out of the list.
+   */
+  async recordNewest(db: Queries, entry: AuditEntry & { device: string }): Promise<void> {
+    await db
+      .deleteFrom("audit")
+      .where("member_id", "=", entry.member)
+      .where("device_id", "=", entry.device)
+      .where("event", "=", entry.event)
+      .execute();
+    await this.record(db, entry);
+  }
+
   /** A member's newest entries. */
   async of(db: Queries, memberId: string) {
     return db

@@ -41,14 +41,33 @@ export class Limits {
 
   /** Counts one. Throws `rate_limited`, with `retry_after_seconds`, when there were too many. */
   async count(what: Counted, key: string): Promise<void> {
-    try {
-      await this.#limiters.get(what)!.consume(key);
-    } catch (refused) {
-      if (refused instanceof Error) throw refused;
-      const { msBeforeNext } = refused as { msBeforeNext: number };
-      const seconds = Math.max(1, Math.ceil(msBeforeNext / 1000));
-      throw new Refusal("rate_limited", { details: { retry_after_seconds: seconds } });
+    const limiter = this.#limiters.get(what)!;
+    let wait = await waitOf(limiter, key);
+    if (wait > 2 * COUNTED[what].seconds) {
+      // It was counted while the clock was ahead, and would be refused until it is as late again.
+      await limiter.delete(key);
+      wait = await waitOf(limiter, key);
     }
+    if (wait === 0) return;
+    const details = { retry_after_seconds: wait };
+    throw new Refusal("rate_limited", { remedy: `Try again in ${timeOf(wait)}.`, details });
+  }
+}
+
+function timeOf(seconds: number): string {
+  if (seconds > 90) return `${Math.ceil(seconds / 60)} minutes`;
+  return seconds === 1 ? "a second" : `${seconds} seconds`;
+}
+
+/** Counts one. Answers after how many seconds it may be tried again; 0 if it may be now. */
+async function waitOf(limiter: RateLimiterAbstract, key: string): Promise<number> {
+  try {
+    await limiter.consume(key);
+    return 0;
+  } catch (refused) {
+    if (refused instanceof Error) throw refused;
+    const { msBeforeNext } = refused as { msBeforeNext: number };
+    return Math.max(1, Math.ceil(msBeforeNext / 1000));
   }
 }
 

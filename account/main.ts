@@ -31,20 +31,21 @@ function refusalOf(error: unknown): Refusal {
   const specifics = error instanceof Error ? error.message : "";
   if (error instanceof StoreProblem)
     return new Refusal("conflict", { specifics, remedy: error.remedy, cause: error });
-  if (errorCode(error) === "EADDRINUSE")
+  const code = errorCode(error) ?? "";
+  // What the system says about a file has a path.
+  const { path } = error as NodeJS.ErrnoException;
+  if (path !== undefined)
     return new Refusal("invalid_args", {
-      specifics: "Another program listens on this port, maybe another account service.",
-      remedy: "Choose another --port, or end that program.",
-    });
-  if (errorCode(error) === "EACCES")
-    return new Refusal("invalid_args", {
-      specifics: `${specifics}.`,
-      remedy: "Choose another --port or --folder.",
+      specifics: `${path} can't be used (${code}).`,
+      remedy: "Choose another --folder, or give yourself write access.",
+      cause: error,
     });
   if (isUnavailable(error)) {
     return new Refusal("storage_failed", {
       specifics: "The database can't be used.",
-      remedy: "Check that it runs, and SVC_ACCOUNT_DATABASE.",
+      remedy: code.startsWith("SQLITE_")
+        ? "Check the disk of its folder, and that you may write there."
+        : `Check that it runs, and its address in --database or ${ENVIRONMENT.accountDatabase}.`,
       cause: error,
     });
   }

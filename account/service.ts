@@ -3,10 +3,12 @@ import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
 import { sql } from "kysely";
 import type { Clock, Timer } from "../platform/clock.ts";
+import { errorCode } from "../platform/durable.ts";
 import type { HttpClient } from "../platform/http/client.ts";
 import { RequestIds } from "../platform/http/request-id.ts";
 import { errorFields, type Log } from "../platform/log.ts";
 import type { Random } from "../platform/random.ts";
+import { Refusal } from "../shared/errors.ts";
 import { LIMITS } from "../shared/limits.ts";
 import { createApp } from "./app.ts";
 import { Audit } from "./audit.ts";
@@ -299,11 +301,23 @@ export function appOf(
   });
 }
 
+/** Throws `invalid_args` where it can't. */
 function listen(server: Server, { host, port }: Settings): Promise<void> {
   return new Promise((resolve, reject) => {
-    server.once("error", reject);
+    const refuse = (cause: Error): void => {
+      const code = errorCode(cause) ?? cause.message;
+      const isTaken = code === "EADDRINUSE";
+      const specifics = isTaken
+        ? "Another program listens on this port, maybe another account service."
+        : `The service can't listen on ${host}, port ${port} (${code}).`;
+      const remedy = isTaken
+        ? "Choose another --port, or end that program."
+        : "Choose another --host or --port.";
+      reject(new Refusal("invalid_args", { specifics, remedy, cause }));
+    };
+    server.once("error", refuse);
     server.listen(port, host, () => {
-      server.off("error", reject);
+      server.off("error", refuse);
       resolve();
     });
   });

@@ -21,10 +21,13 @@ export class CommandContext {
   /** The words of the command, for usage errors. */
   readonly words: string;
   readonly #command: Naming;
+  readonly #commands: readonly Naming[];
   #client: DaemonClient | null = null;
 
-  constructor(command: Naming, invocation: Arguments, out: Output) {
+  /** `commands` is the whole table. */
+  constructor(command: Naming, invocation: Arguments, out: Output, commands: readonly Naming[]) {
     this.#command = command;
+    this.#commands = commands;
     this.words = command.words;
     this.args = invocation.args;
     this.rest = invocation.rest;
@@ -49,8 +52,29 @@ export class CommandContext {
 
   /** Another command for the same Home, and the same Group if one was named, to be copied. */
   command(...words: string[]): string {
-    const group = this.text("group");
-    return commandLine(this.home, ...words, ...(group === undefined ? [] : ["--group", group]));
+    return commandLine(this.home, ...words, ...this.#again("group"));
+  }
+
+  /** An option that was given, as words of another command. */
+  #again(name: string): string[] {
+    const value = this.text(name);
+    return value === undefined ? [] : [`--${name}`, value];
+  }
+
+  /**
+   * A text whose quoted commands, such as 'svc connect', work as they are for the same Home, and
+   * the same Group or folder if one was named.
+   */
+  suggested(text: string): string {
+    // What is to be run on another instance isn't for this Home.
+    return text.replaceAll(/(?<!\bthere with )'svc ([^'\n]+)'/gu, (quoted, typed: string) => {
+      const command = this.#commands.findLast(({ words }) => `${typed} `.startsWith(`${words} `));
+      if (command === undefined) return quoted;
+      const places = command.options?.filter(({ name }) => /^(?:group|folder)$/u.test(name)) ?? [];
+      const named = places.flatMap(({ name }) => this.#again(name));
+      const [front = "", ...rest] = typed.split(/(?= -- )/u);
+      return `'${commandLine(this.home, ...front.split(" "), ...named)}${rest.join("")}'`;
+    });
   }
 
   /** A positional argument; "" if it was optional and left out. */
@@ -134,7 +158,7 @@ export class CommandContext {
 
   /** A refusal for people: fields of the operation are shown by their names on the command line. */
   told({ message, details }: { message: string; details: Readonly<Record<string, unknown>> }): string {
-    return spoken(message, details, this.#command);
+    return this.suggested(spoken(message, details, this.#command));
   }
 
   /** Prints an envelope, or its result with `render`. Returns the exit code. */

@@ -7,7 +7,7 @@ import { resolve } from "node:path";
 import type { DaemonClient } from "../client/client.ts";
 import { groupsOfFolder } from "../client/folder-groups.ts";
 import { Refusal } from "../shared/errors.ts";
-import { listed } from "./lookup.ts";
+import { listed, NO_GROUP } from "./lookup.ts";
 import { UsageError } from "./usage-error.ts";
 
 /**
@@ -41,10 +41,7 @@ export async function selectGroup(client: DaemonClient): Promise<string> {
   }
   const { groups } = await client.result("group_list", {});
   const [only] = groups;
-  if (only === undefined)
-    throw new UsageError(
-      "There is no Group yet. Create one with 'svc attach' in a project directory, or 'svc group create TITLE'.",
-    );
+  if (only === undefined) throw new UsageError(NO_GROUP);
   if (groups.length === 1) return only.group_id;
   const bound = await groupsOfFolder(client, groups, realpathSync(process.cwd()));
   if (bound.length === 1 && bound[0] !== undefined) return bound[0];

@@ -18,6 +18,9 @@ const EVENT_PREFIX = /^[0-9a-f]{4,32}$/;
 /** Entries of a list in an error. */
 const SHOWN = 5;
 
+export const NO_GROUP =
+  "There is no Group yet. Create one with 'svc attach' in a project directory, or 'svc group create TITLE'.";
+
 interface Titled {
   group_id: string;
   title: string;
@@ -29,7 +32,7 @@ export function listed(groups: readonly Titled[]): string {
     .slice(0, SHOWN)
     .map(({ group_id: groupId, title }) => `  ${groupId}  ${oneLine(title)}`);
   const more = groups.length - lines.length;
-  return [...lines, ...(more > 0 ? [`  and ${more} more: svc group list`] : [])].join("\n");
+  return [...lines, ...(more > 0 ? [`  and ${more} more: 'svc group list'`] : [])].join("\n");
 }
 
 /** The form in which two titles count as the same. */

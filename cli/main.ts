@@ -17,7 +17,7 @@ const EXIT = { done: 0, refused: 1, usage: 2, unreachable: 3, interrupted: 130 }
 function report(error: unknown, out: Output, context: CommandContext | null): number {
   if (error instanceof UsageError) {
     const words = error.words || (context?.words ?? "");
-    out.note(`svc: ${error.message}`);
+    out.note(`svc: ${context?.suggested(error.message) ?? error.message}`);
     out.note(`Help: svc ${words === "" ? "" : `${words} `}--help`);
     return EXIT.usage;
   }
@@ -54,7 +54,7 @@ async function run(argv: readonly string[]): Promise<number> {
       throw new Refusal("permission_denied", {
         specifics: `Only a person may run 'svc ${command.words}', not an Actor.`,
       });
-    context = new CommandContext(command, invocation, out);
+    context = new CommandContext(command, invocation, out, COMMANDS);
     return (await command.run(context, COMMANDS)) ?? EXIT.done;
   } catch (error) {
     return report(error, out, context);

@@ -20,6 +20,9 @@ export interface HelpRequest {
   help: string;
 }
 
+/** An empty one, as from an unset variable, would mean another place than the person thinks. */
+const PLACES = /^(DIR|GROUP|HOST)$/;
+
 interface Split {
   words: string;
   flags: string[];
@@ -111,9 +114,11 @@ function split(argv: readonly string[]): Split & { command: Command | undefined 
       result.flags.push(`--${option.name}`);
     } else {
       const value = equals < 0 ? argv[++at] : argument.slice(equals + 1);
-      if (value === undefined || (equals < 0 && value.startsWith("--")))
-        throw new UsageError(`--${option.name} needs a value: ${option.value}.`, name);
-      if (value === "" && option.integer)
+      if (
+        value === undefined ||
+        (equals < 0 && value.startsWith("--")) ||
+        (value === "" && (option.integer || PLACES.test(option.value)))
+      )
         throw new UsageError(`--${option.name} needs a value: ${option.value}.`, name);
       result.flags.push(`--${option.name}=${value}`);
     }

@@ -33,7 +33,8 @@ export function findEndpoint(home: string): Endpoint {
   }
 }
 
-function unreadable(home: string, error: unknown): DaemonUnreachable {
+/** What the system says about a file of the Home. */
+export function unreadable(home: string, error: unknown): DaemonUnreachable {
   const { code } = error as NodeJS.ErrnoException;
   if (code === undefined || !/^E[A-Z]+$/.test(code))
     return new DaemonUnreachable(home, error instanceof Error ? error.message : String(error), error);

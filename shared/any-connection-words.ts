@@ -48,7 +48,7 @@ export function connectionSentence({ state, error, remote, kind }: Connection): 
     case "unreachable":
       return `${error === null ? "" : `${shownName(error)} `}Check that svc runs there and that ${shownName(remote?.public_origin ?? "its address")} leads to it. svc keeps trying, and messages wait for up to 15 minutes.`;
     case "no_route":
-      return "It can write to this instance, but nothing can be sent to it: it has no address. Set one there with 'svc origin set'.";
+      return "It can write to this instance, but nothing can be sent to it: it has no address. Set one there with 'svc origin set https://HOST'.";
     case "unconfirmed":
       return "The account service hasn’t confirmed it lately, so nothing is sent. Messages wait for up to 15 minutes.";
     case "pending":

@@ -96,7 +96,7 @@ const entries = {
   scope_not_attached: {
     status: 400,
     sentence: "The scope isn't attached to this Group.",
-    remedy: "Attach the project directory first: svc attach PATH.",
+    remedy: "Attach the project directory first with 'svc attach PATH'.",
   },
   confirmation_required: {
     status: 400,
@@ -122,7 +122,7 @@ const entries = {
   invalid_launch_token: {
     status: 401,
     sentence: "The Actor's launch token isn't valid.",
-    remedy: "Renew it with 'svc actor restart' and start the process again.",
+    remedy: "Renew it with 'svc actor restart ACTOR' and start the process again.",
   },
   login_link_invalid: {
     status: 401,
@@ -274,7 +274,7 @@ const entries = {
     status: 409,
     sentence:
       "Another instance has the same hostname, and browsers don't keep sign-ins of different ports apart.",
-    remedy: "Give each instance a hostname of its own with 'svc origin set https://HOST'.",
+    remedy: "Give each instance a hostname of its own: set it there with 'svc origin set https://HOST'.",
   },
   connect_receipt_required: {
     status: 409,
@@ -334,7 +334,7 @@ const entries = {
   direct_listener_off: {
     status: 409,
     sentence: "This instance doesn't listen for connections, so no one could accept the invitation.",
-    remedy: "Turn listening on first: svc direct listen --bind IP:PORT --address HOST:PORT.",
+    remedy: "Turn listening on first with 'svc direct listen --bind IP:PORT --address HOST:PORT'.",
   },
   direct_state: {
     status: 409,

@@ -34,6 +34,8 @@ export interface ConnectionDependencies {
 }
 
 const { groups } = LIMITS.account;
+/** Open invitations by others that the page shows. */
+export const INCOMING_SHOWN = 2 * groups.outstanding;
 
 export class Connections {
   readonly #deps: ConnectionDependencies;
@@ -66,7 +68,7 @@ export class Connections {
       }
       await this.#checkDevices(db, [ticket.device_id]);
       if ((await outstanding(db, member, now)) >= groups.outstanding)
-        throw tooMany("You have as many invitations and connections as one member can have.");
+        throw tooMany("You have as many invitations and connections as one member can have.", OWN_TOO_MANY);
       const invitation: GroupInvitationsTable = {
         id,
         source_member: member,
@@ -123,8 +125,12 @@ export class Connections {
       await this.#checkDevices(db, [invitation.source_device, ticket.device_id]);
       const connection = active?.id ?? random.uuid();
       if (active === undefined) {
-        await checkActive(db, member, "You have as many connections as one member can have.");
-        await checkActive(db, inviter, "The other member has as many connections as one member can have.");
+        await checkActive(db, member, () =>
+          tooMany("You have as many connections as one member can have.", OWN_TOO_MANY),
+        );
+        await checkActive(db, inviter, () =>
+          tooMany("The other member has as many connections as one member can have.", OTHERS_TOO_MANY),
+        );
         await db
           .insertInto("group_connections")
           .values(connectionOf(connection, pair, invitation, ticket, now))
@@ -192,16 +198,38 @@ export class Connections {
     return row ?? null;
   }
 
-  /** Ends a connection. Either member may; doing it twice changes nothing. Throws `not_found`. */
+  /**
+   * Ends a connection. Either member may; doing it twice changes nothing. What this member still
+   * offers the other for the same Group is taken back, or the other could connect it again alone.
+   * Throws `not_found`.
+   */
   async end(id: string, { member, address }: Acting): Promise<void> {
     const { store, clock, audit } = this.#deps;
     const known = await this.connection(id, member);
     if (known === null) throw new Refusal("not_found", { specifics: "There is no such connection." });
+    const isSource = known.source_member === member;
+    const other = isSource ? known.target_member : known.source_member;
     await store.transaction(async (db) => {
-      const ending = { now: clock.now(), reason: "ended", by: member } as const;
-      const closed = await closeConnections(db, [id], { member }, ending);
+      await this.#lock(db, [member, other]);
+      const now = clock.now();
+      const closed = await closeConnections(db, [id], { member }, { now, reason: "ended", by: member });
+      const cancelled = await db
+        .updateTable("group_invitations")
+        .set({ state: "cancelled", closed_at: now })
+        .where("source_member", "=", member)
+        .where("source_instance", "=", isSource ? known.source_instance : known.target_instance)
+        .where("source_group", "=", isSource ? known.source_group : known.target_group)
+        .where("recipient_member", "=", other)
+        .where("state", "=", "pending")
+        // A later one means that they want to connect again.
+        .where("created_at", "<=", (eb) =>
+          eb.selectFrom("group_connections").select("closed_at").where("id", "=", id),
+        )
+        .returning("source_device as device")
+        .execute();
+      for (const { device } of cancelled)
+        await audit.record(db, { event: "invitation_cancelled", member, device, address });
       if (closed.length === 0) return;
-      const other = known.source_member === member ? known.target_member : known.source_member;
       await audit.record(db, { event: "group_disconnected", member, address });
       await audit.record(db, { event: "group_disconnected", member: other });
     });
@@ -209,7 +237,9 @@ export class Connections {
 
   /** What the member's page shows. */
   async of(member: string): Promise<{
-    invitations: GroupInvitationsTable[];
+    outgoing: GroupInvitationsTable[];
+    /** The latest. */
+    incoming: GroupInvitationsTable[];
     connections: GroupConnectionsTable[];
     closed: { invitations: GroupInvitationsTable[]; connections: GroupConnectionsTable[] };
   }> {
@@ -220,6 +250,17 @@ export class Connections {
       .selectAll()
       .orderBy("created_at", "desc")
       .orderBy("id");
+    // Each side by itself: invitations by others take no room from the member's own.
+    const openInvitations = (
+      side: "source_member" | "recipient_member",
+      most: number,
+    ): Promise<GroupInvitationsTable[]> =>
+      invitations
+        .where(side, "=", member)
+        .where("state", "=", "pending")
+        .where("expires_at", ">", now)
+        .limit(most)
+        .execute();
     const connections = store.db.selectFrom("group_connections").selectAll();
     // Each side by itself: an index of its own has the last ones first, so older ones cost nothing.
     const closedInvitations = (
@@ -240,12 +281,8 @@ export class Connections {
         .limit(groups.closedShown)
         .execute();
     return {
-      invitations: await invitations
-        .where((eb) => eb.or([eb("source_member", "=", member), eb("recipient_member", "=", member)]))
-        .where("state", "=", "pending")
-        .where("expires_at", ">", now)
-        .limit(groups.outstanding * 2)
-        .execute(),
+      outgoing: await openInvitations("source_member", groups.outstanding),
+      incoming: await openInvitations("recipient_member", INCOMING_SHOWN),
       connections: await connections
         .where((eb) => eb.or([eb("source_member", "=", member), eb("target_member", "=", member)]))
         .where("closed_at", "is", null)
@@ -318,14 +355,14 @@ async function outstanding(db: Queries, member: string, now: number): Promise<nu
   return invited.count + connected.count;
 }
 
-async function checkActive(db: Queries, member: string, words: string): Promise<void> {
+async function checkActive(db: Queries, member: string, refusal: () => Refusal): Promise<void> {
   const { count } = await db
     .selectFrom("group_connections")
     .select((eb) => eb.fn.countAll<number>().as("count"))
     .where((eb) => eb.or([eb("source_member", "=", member), eb("target_member", "=", member)]))
     .where("closed_at", "is", null)
     .executeTakeFirstOrThrow();
-  if (count >= groups.active) throw tooMany(words);
+  if (count >= groups.active) throw refusal();
 }
 
 /** As many as the page shows, by this time. */
@@ -403,8 +440,11 @@ function wrongRecipient(specifics: string): Refusal {
   });
 }
 
-function tooMany(specifics: string): Refusal {
-  return new Refusal("conflict", { specifics, remedy: "End one that isn't needed any more first." });
+const OWN_TOO_MANY = "End one that isn't needed any more, then try again.";
+const OTHERS_TOO_MANY = "Ask them to end one that isn't needed any more, then try again.";
+
+function tooMany(specifics: string, remedy: string): Refusal {
+  return new Refusal("conflict", { specifics, remedy });
 }
 
 function used(): Refusal {

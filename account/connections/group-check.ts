@@ -38,9 +38,13 @@ export class GroupChecks {
    * Throws `connect_group_denied` if the instance itself says so, and `connect_group_unavailable`
    * for everything else: then the same selection may succeed later.
    */
-  async confirm({ ticket, public_key: publicKey, public_origin: origin }: Selection): Promise<void> {
+  async confirm(selection: Selection): Promise<void> {
+    const { ticket, public_key: publicKey, public_origin: origin, isListed } = selection;
+    if (!isListed) throw unavailable("has a version of svc that this service doesn't take. Update it there.");
     if (origin === null)
-      throw unavailable("has no address at which this service can ask it. Set one with 'svc origin set'.");
+      throw unavailable(
+        "has no address at which this service can ask it. Set one there with 'svc origin set https://HOST'.",
+      );
     const { clock, random, http, signal } = this.#deps;
     const nonce = random.uuid();
     const body = Buffer.from(JSON.stringify({ ticket, nonce }));

@@ -20,6 +20,8 @@ export interface Selection {
   ticket: ConnectGroupTicket;
   public_key: string;
   public_origin: string | null;
+  /** Whether the service takes the instance's version of the product now. */
+  isListed: boolean;
 }
 
 export interface TicketDependencies {
@@ -68,12 +70,12 @@ export class Tickets {
       .where("connect_instances.instance_id", "=", ticket.instance_id)
       .where("connect_instances.member_id", "=", ticket.account_id)
       .executeTakeFirst();
-    if (row === undefined || !gate.lists(row.client_version))
-      throw unusable("The instance of the selection is no longer in its account.");
+    if (row === undefined) throw unusable("The instance of the selection is no longer in its account.");
     const key = this.#keys.of(row.public_key);
     if (!key.verify(ticketStatement.material(ticket), fromBase64(ticket.signature)!))
       throw unusable("The selection isn't signed by its instance.");
-    return { ticket, public_key: row.public_key, public_origin: row.public_origin };
+    const { public_key: publicKey, public_origin: publicOrigin, client_version: version } = row;
+    return { ticket, public_key: publicKey, public_origin: publicOrigin, isListed: gate.lists(version) };
   }
 }
 

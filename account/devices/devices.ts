@@ -113,7 +113,7 @@ export class Devices {
         .returning("id")
         .executeTakeFirst();
       if (renamed === undefined) throw new Refusal("device_disabled");
-      await this.#audit.record(db, { event: "device_named", member, device: id, address });
+      await this.#audit.recordNewest(db, { event: "device_named", member, device: id, address });
     });
     return name;
   }

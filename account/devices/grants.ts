@@ -5,7 +5,7 @@ import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import type { Audit } from "../audit.ts";
 import { digestOf, newLabel, newToken, newUserCode, type ServiceKey, shownUserCode } from "../secrets.ts";
-import { isDuplicate, type Store } from "../store/store.ts";
+import { isDuplicate, type Queries, type Store } from "../store/store.ts";
 
 const { account } = LIMITS;
 const GRANT_MS = account.grantSeconds * 1000;
@@ -129,7 +129,10 @@ export class DeviceGrants {
     };
   }
 
-  /** Approves or denies an undecided grant, once. Answers whether there was one. */
+  /**
+   * Approves or denies an undecided grant, once. Answers whether there was one. Throws
+   * `limit_reached` for a member who can't have another device: the grant stays undecided.
+   */
   async decide(
     userCode: string,
     decision: "approved" | "denied",
@@ -146,6 +149,12 @@ export class DeviceGrants {
         .returning("device_code_digest")
         .executeTakeFirst();
       if (decided === undefined) return false;
+      if (decision === "approved" && (await hasAllDevices(db, member))) {
+        throw new Refusal("limit_reached", {
+          specifics: `Your account has ${account.devices} machines, and it can't have more.`,
+          remedy: "Retire one that you no longer use, then enter the code again.",
+        });
+      }
       await audit.record(db, {
         event: decision === "approved" ? "device_approved" : "device_denied",
         member,
@@ -193,13 +202,8 @@ export class DeviceGrants {
         .$if(store.kind === "postgres", (query) => query.forUpdate())
         .executeTakeFirst();
       if (isMember === undefined) return "access_denied";
-      const { active } = await db
-        .selectFrom("devices")
-        .select((eb) => eb.fn.countAll<number>().as("active"))
-        .where("devices.member_id", "=", member)
-        .where("devices.retired_at", "is", null)
-        .executeTakeFirstOrThrow();
-      if (active >= account.devices) return "access_denied";
+      // Others may have joined since the approval, too.
+      if (await hasAllDevices(db, member)) return "access_denied";
       const granted: Granted = { token: newToken(random), device: random.uuid(), hostname: newLabel(random) };
       await db
         .insertInto("devices")
@@ -219,4 +223,15 @@ export class DeviceGrants {
     if (typeof answer === "string") throw new GrantError(answer);
     return answer;
   }
+}
+
+/** Whether a member has as many active devices as an account can have. */
+async function hasAllDevices(db: Queries, member: string): Promise<boolean> {
+  const { active } = await db
+    .selectFrom("devices")
+    .select((eb) => eb.fn.countAll<number>().as("active"))
+    .where("member_id", "=", member)
+    .where("retired_at", "is", null)
+    .executeTakeFirstOrThrow();
+  return active >= account.devices;
 }

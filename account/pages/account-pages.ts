@@ -1,6 +1,7 @@
 /** The first page of a member: machines, and what happened to the account. */
 import type { Clock } from "../../platform/clock.ts";
 import { Refusal } from "../../shared/errors.ts";
+import { shownName } from "../../shared/foreign-text.ts";
 import { AUDIT_WORDS, type Audit, type AuditEvent } from "../audit.ts";
 import { type Devices, shownDeviceName } from "../devices/devices.ts";
 import type { Store } from "../store/store.ts";
@@ -39,7 +40,7 @@ ${entries.map(
   (entry) =>
     html`<tr><td>${moment(entry.at)}</td><td>${AUDIT_WORDS[entry.event as AuditEvent] ?? entry.event}${
       entry.hostname !== null &&
-      html` <span class="quiet"><bdi>${shownDeviceName({ display_name: entry.display_name, hostname: entry.hostname })}</bdi></span>`
+      html` <span class="quiet"><bdi>${nameOf({ display_name: entry.display_name, hostname: entry.hostname })}</bdi></span>`
     }</td><td>${entry.address ?? ""}</td></tr>`,
 )}
 </tbody></table>
@@ -52,7 +53,7 @@ ${entries.map(
     const id = visit.fields["device"] ?? "";
     const row = (await this.#deps.devices.of(visit.member.id)).find((device) => device.id === id);
     if (row === undefined || row.retired_at !== null) return { goTo: "/" };
-    const body = html`<p>Retire <strong><bdi>${shownDeviceName(row)}</bdi></strong>? Your other instances stop exchanging messages with it within two minutes. This can't be undone; the machine can join again with a new code.</p>
+    const body = html`<p>Retire <strong><bdi>${nameOf(row)}</bdi></strong>? Your other instances stop exchanging messages with it within two minutes. This can't be undone; the machine can join again with a new code.</p>
 <div class="actions">${form(visit.browser, "/devices/retire", html`${hidden("device", id)}<button class="danger">Retire</button>`)}
 <p><a href="/">Keep it</a></p></div>`;
     return { page: page("Retire this machine?", visit.browser, body) };
@@ -80,7 +81,7 @@ ${entries.map(
 
   #card({ browser }: MemberVisit, row: Awaited<ReturnType<Devices["of"]>>[number]): Html {
     const now = this.#deps.clock.now();
-    const name = shownDeviceName(row);
+    const name = nameOf(row);
     const target = hidden("device", row.id);
     if (row.retired_at !== null) {
       return html`<li class="card"><h2><bdi>${name}</bdi></h2><p class="quiet">Retired ${ago(row.retired_at, now)}</p>
@@ -95,4 +96,9 @@ ${row.instance_id !== null && html`<dl><dt>Version</dt><dd>${row.client_version}
 <details><summary>Rename</summary>${form(browser, "/devices/rename", html`${target}<label for="name-${row.id}">New name<span class="unseen"> of ${name}</span></label><input id="name-${row.id}" name="name" value="${row.display_name ?? ""}" maxlength="60" required> <button>Save</button>`)}</details>
 <p><a href="/devices/retire?device=${row.id}">Retire<span class="unseen"> ${name}</span> …</a></p></li>`;
   }
+}
+
+/** A device may name itself: no machine looks like another one because of what can't be seen. */
+function nameOf(device: Parameters<typeof shownDeviceName>[0]): string {
+  return shownName(shownDeviceName(device));
 }

@@ -3,7 +3,7 @@ import type { Clock } from "../../platform/clock.ts";
 import { invitationQuery } from "../../shared/address.ts";
 import { Refusal } from "../../shared/errors.ts";
 import { shownName } from "../../shared/foreign-text.ts";
-import { type Acting, type Connections, isOpen } from "../connections/connections.ts";
+import { type Acting, type Connections, INCOMING_SHOWN, isOpen } from "../connections/connections.ts";
 import { type Person, peopleOf } from "../connections/people.ts";
 import type { Sharing } from "../connections/sharing.ts";
 import type { Selection, Tickets } from "../connections/tickets.ts";
@@ -49,20 +49,22 @@ export class ConnectionPages {
   async list(visit: MemberVisit): Promise<Shown> {
     const { store, connections } = this.#deps;
     const { member, browser } = visit;
-    const { invitations, connections: active, closed } = await connections.of(member.id);
+    const { outgoing, incoming, connections: active, closed } = await connections.of(member.id);
     const people = await peopleOf(store.db, [
-      ...[...invitations, ...closed.invitations].flatMap((one) => [one.source_member, one.recipient_member]),
+      ...[...outgoing, ...incoming, ...closed.invitations].flatMap((one) => [
+        one.source_member,
+        one.recipient_member,
+      ]),
       ...[...active, ...closed.connections].flatMap((one) => [one.source_member, one.target_member]),
     ]);
-    const incoming = invitations.filter((one) => one.recipient_member === member.id);
     const places = incoming.length === 0 ? [] : await this.#placesOf(member.id);
-    const outgoing = invitations.filter((one) => one.source_member === member.id);
     const body = html`<p>A connection joins one of your Groups with one Group of another member, so that the agents of both can write to each other. You don't need one between your own instances.</p>
 <p>Your member id, which others need to invite you: <code class="id">${member.id}</code></p>
 ${
   incoming.length > 0 &&
   html`<h2>Invitations to you</h2>
-<ul class="cards">${incoming.map((one) => this.#incoming(visit, one, people, places))}</ul>`
+<ul class="cards">${incoming.map((one) => this.#incoming(visit, one, people, places))}</ul>
+${incoming.length === INCOMING_SHOWN && html`<p class="quiet">These are the latest ${incoming.length}. Reject some to see earlier ones.</p>`}`
 }
 <h2>Connections</h2>
 ${
@@ -93,7 +95,10 @@ ${history(visit, closed, people)}`;
       // The selection may still be good: it stays in the form (EXT-077).
       const mayRepeat =
         error instanceof Refusal &&
-        (error.status === 503 || error.status === 429 || error.code === "invalid_args");
+        (error.status === 503 ||
+          error.status === 429 ||
+          error.code === "invalid_args" ||
+          error.code === "conflict");
       if (!mayRepeat) return refused(visit, error);
       return this.#select(visit, error);
     }
@@ -250,7 +255,8 @@ ${form(browser, `/connect/invitations/${id}/cancel`, html`<button>Cancel<span cl
   }
 
   async #invitation({ fields, member }: MemberVisit): Promise<GroupInvitationsTable> {
-    const found = await this.#deps.connections.invitation(fields["invitation"] ?? "", member.id);
+    const id = (fields["invitation"] ?? "").toLowerCase();
+    const found = await this.#deps.connections.invitation(id, member.id);
     if (found?.recipient_member !== member.id) {
       throw new Refusal("not_found", {
         specifics: "There is no such invitation for this account.",

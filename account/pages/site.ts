@@ -127,7 +127,12 @@ function checkFormOrigin(request: Request, origin: string): void {
 function checkCsrf(browser: Browser, fields: Record<string, string>): void {
   const token = fields["csrf"] ?? "";
   delete fields["csrf"];
-  if (!sameText(token, browser.csrf)) throw new Refusal("csrf_denied");
+  if (!sameText(token, browser.csrf)) {
+    throw new Refusal("csrf_denied", {
+      specifics: "You signed in or out after this page was opened, or your browser keeps no cookies.",
+      remedy: "Open it again from the first page.",
+    });
+  }
 }
 
 async function formOf(request: Request, clock: Clock): Promise<Record<string, string>> {

@@ -34,7 +34,7 @@ export async function createToken(context: CommandContext): Promise<number> {
 export async function listTokens(context: CommandContext): Promise<number> {
   return context.print("access_token_list", {}, ({ tokens }) => {
     if (tokens.length === 0) {
-      context.out.line("No access tokens. Create one with 'svc token create'.");
+      context.out.line(context.suggested("No access tokens. Create one with 'svc token create'."));
       return;
     }
     context.out.table(
@@ -80,7 +80,9 @@ export async function setOrigin(context: CommandContext, origin: string | null):
 export async function checkOrigin(context: CommandContext): Promise<number> {
   const answer = await context.client.call("remote_access_check", {});
   const code = context.show(answer, ({ origin, reached, problem }) =>
-    context.out.line(reached ? `${origin ?? ""} leads to this instance.` : oneLine(problem ?? "")),
+    context.out.line(
+      reached ? `${origin ?? ""} leads to this instance.` : context.suggested(oneLine(problem ?? "")),
+    ),
   );
   return answer.ok && !answer.result.reached ? 1 : code;
 }

@@ -55,11 +55,12 @@ async function confirmed(context: CommandContext): Promise<number> {
     linkedAt ??= performance.now();
     const mayBeNamed = shown.state === "linked" && shown.account_label === null && shown.error === null;
     if (mayBeNamed && performance.now() - linkedAt < NAMED_MS) continue;
-    if (shown.state !== "linked") {
-      context.out.note(`svc: ${oneLine(shown.error ?? "It wasn't confirmed.")}`);
-      return 1;
-    }
-    context.out.line(`Linked${labelled(shown)}.`);
+    const isLinked = shown.state === "linked";
+    if (isLinked) context.out.line(`Linked${labelled(shown)}.`);
+    // A device of the account, and yet the account may not list this instance.
+    const problem = isLinked ? shown.error : (shown.error ?? "It wasn't confirmed.");
+    if (problem !== null) context.out.note(`svc: ${context.suggested(oneLine(problem))}`);
+    if (!isLinked) return 1;
     if (shown.public_origin === null) {
       context.out.note(
         "Others of the account can't reach this instance yet, because it has no origin. See 'svc help origin' and docs/remote-access.md.",
@@ -76,7 +77,7 @@ export async function connections(context: CommandContext): Promise<number> {
     if (found.length === 0) {
       context.out.line("No connections. Begin with:");
       for (const { title, sentence, command } of CONNECTION_CHOICES)
-        context.out.line(`\n${command}: ${title}\n  ${sentence}`);
+        context.out.line(`\n${commandLine(context.home, ...command.split(" "))}: ${title}\n  ${sentence}`);
       return;
     }
     context.out.table(
@@ -175,7 +176,7 @@ function printLink(context: CommandContext, shown: ResultOf<"account_show">): vo
     fields.push(["open", oneLine(pending.verification_uri_complete)], ["code", oneLine(pending.user_code)]);
     fields.push(["until", moment(pending.expires_at)]);
   }
-  if (error !== null) fields.push(["error", oneLine(error)]);
+  if (error !== null) fields.push(["error", context.suggested(oneLine(error))]);
   context.out.fields(fields);
   printJoined(context, shown);
   if (state === "not_linked")

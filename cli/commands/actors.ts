@@ -126,7 +126,7 @@ export async function list(context: CommandContext): Promise<number> {
   const { out } = context;
   return context.print("actor_list", { group_id: await context.group() }, ({ actors }) => {
     if (actors.length === 0) {
-      out.line("No Actors. Add one with 'svc actor add ID'.");
+      out.line(context.suggested("No Actors. Add one with 'svc actor add ID'."));
       return;
     }
     out.table(

@@ -44,9 +44,9 @@ export async function connect(context: CommandContext): Promise<number> {
       out.line(`${instance.instance_id} ${oneLine(groupId)}  ${oneLine(title)}  ${transport}`);
     }
     if (found.instances.length + found.external_groups.length === 0) {
-      out.note("This Group has no connections. 'svc connections' says how they begin.");
+      out.note(context.suggested("This Group has no connections. 'svc connections' says how they begin."));
     }
-    if (found.account_error !== null) out.note(oneLine(found.account_error));
+    if (found.account_error !== null) out.note(context.suggested(oneLine(found.account_error)));
   });
 }
 

@@ -4,6 +4,7 @@
  */
 import { closeSync, fstatSync, openSync, readSync, statSync } from "node:fs";
 import { setTimeout as delay } from "node:timers/promises";
+import { unreadable } from "../../client/connection.ts";
 import { homePaths } from "../../client/paths.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import type { CommandContext } from "../context.ts";
@@ -59,20 +60,23 @@ class LogTail {
   }
 }
 
-/** Everything in the log: the previous file, then the current one. Throws the system's errors. */
-function past(path: string): { lines: string[]; tail: LogTail } {
-  const before = new LogTail(`${path}.1`);
-  const lines = before.lines();
-  before.close();
-  const tail = new LogTail(path);
-  lines.push(...tail.lines());
-  return { lines, tail };
+/** Everything in the log: the previous file, then the current one. Throws DaemonUnreachable. */
+function past(home: string, path: string): { lines: string[]; tail: LogTail } {
+  try {
+    const before = new LogTail(`${path}.1`);
+    const earlier = before.lines();
+    before.close();
+    const tail = new LogTail(path);
+    return { lines: [...earlier, ...tail.lines()], tail };
+  } catch (error) {
+    throw unreadable(home, error);
+  }
 }
 
 export async function logs(context: CommandContext): Promise<number> {
   const { out } = context;
   const path = homePaths(context.home).daemon.log;
-  const { lines, tail } = past(path);
+  const { lines, tail } = past(context.home, path);
   const follows = context.has("follow");
   if (lines.length === 0 && !follows) out.note(`svc: there is no log yet at ${path}`);
   const wanted = context.number("lines") ?? DEFAULT_LINES;

@@ -56,7 +56,7 @@ function printStatus(context: CommandContext, status: Status): void {
     ["version", status.version],
     ["home", status.home],
     ["socket", status.socket],
-    ["web", status.web_origin ?? "not listening; 'svc doctor' says why"],
+    ["web", status.web_origin ?? context.suggested("not listening; 'svc doctor' says why")],
     ["instance", status.instance_id],
   ]);
 }
@@ -172,16 +172,15 @@ export async function start(context: CommandContext): Promise<number> {
       await delay(PROBE_MS);
     }
     const words = readFileSync(said, "utf8").trim();
-    context.out.note(
-      words === ""
-        ? `svc: the daemon didn't start. Its log is in ${homePaths(context.home).daemon.log}`
-        : words,
-    );
-    return 1;
+    throw notStarted(words.replace(/^svc: /u, "") || `See ${homePaths(context.home).daemon.log}`);
   } finally {
     closeSync(trouble);
     rmSync(folder, { recursive: true, force: true });
   }
+}
+
+function notStarted(remedy: string): Refusal {
+  return new Refusal("conflict", { specifics: "The daemon didn't start.", remedy });
 }
 
 /**
@@ -222,16 +221,15 @@ function isWildcard(host: string): boolean {
 
 /**
  * The daemon started but its Web listener didn't. Stops the daemon, so that the next start may use
- * another port. Returns the exit code.
+ * another port. Throws Refusal.
  */
-async function withoutWorkbench(context: CommandContext, pid: number): Promise<number> {
+async function withoutWorkbench(context: CommandContext, pid: number): Promise<never> {
   const { checks } = await context.client.result("health", {});
   const why = checks.find(({ code }) => code === "web_listener");
   const { text, remedy } = why ?? { text: "The Web listener didn't start.", remedy: "" };
   await context.client.call("daemon_stop", {});
   if (pid !== process.pid) await gone(pid);
-  context.out.note(`svc: the daemon didn't start. ${text} ${remedy}`.trimEnd());
-  return 1;
+  throw notStarted(`${text} ${remedy}`.trimEnd());
 }
 
 /** Whether the process ends in time. */
@@ -275,9 +273,11 @@ export async function up(context: CommandContext): Promise<number> {
     found = await probeStarting(context);
   }
   if (!state.over && found?.web_origin === null) {
-    const code = await withoutWorkbench(context, found.pid);
-    await ended;
-    return code;
+    try {
+      await withoutWorkbench(context, found.pid);
+    } finally {
+      await ended;
+    }
   }
   if (!state.over && found) await greet(context, found);
   const code = await ended;

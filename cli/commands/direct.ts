@@ -13,6 +13,7 @@ import { Refusal } from "../../shared/errors.ts";
 import { shownName } from "../../shared/foreign-text.ts";
 import type { DirectRelation } from "../../shared/operations/direct.ts";
 import type { ResultOf } from "../../shared/operations/registry.ts";
+import { shellWords } from "../../shared/quoting.ts";
 import { agreed } from "../consent.ts";
 import type { CommandContext } from "../context.ts";
 import { readInput } from "../input.ts";
@@ -96,9 +97,10 @@ export async function join(context: CommandContext): Promise<number> {
     context.out.note("Nothing was changed.");
     return 1;
   }
-  return context.print("connect_direct_join", { group_id: groupId, invitation: text }, ({ id }) =>
-    context.out.line(`Requested as ${id}. The other side can approve it with: svc direct approve ${id}`),
-  );
+  return context.print("connect_direct_join", { group_id: groupId, invitation: text }, ({ id }) => {
+    const approving = shellWords(["svc", "direct", "approve", id, "--group", invitation.host.group_id]);
+    context.out.line(`Requested as ${id}. The other side can approve it with: ${approving}`);
+  });
 }
 
 /**

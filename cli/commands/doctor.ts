@@ -160,7 +160,7 @@ export async function doctor(context: CommandContext): Promise<number> {
   else
     for (const { severity, title, text, remedy } of checks) {
       out.line(`${out.style(STYLES[severity], severity.padEnd(7))}  ${title}: ${oneLine(text)}`);
-      if (remedy !== "" && severity !== "ok") out.line(`         ${remedy}`);
+      if (remedy !== "" && severity !== "ok") out.line(`         ${context.suggested(remedy)}`);
     }
   return checks.some(({ severity }) => severity === "error") ? 1 : 0;
 }

@@ -2,7 +2,7 @@
 import { resolve } from "node:path";
 import type { Group, GroupSettings } from "../../shared/model.ts";
 import type { CommandContext } from "../context.ts";
-import { groupNamed } from "../lookup.ts";
+import { groupNamed, NO_GROUP } from "../lookup.ts";
 import { oneLine } from "../output.ts";
 import { moment } from "../render.ts";
 
@@ -60,9 +60,7 @@ export async function list(context: CommandContext): Promise<number> {
   const { out } = context;
   return context.print("group_list", {}, ({ groups }) => {
     if (groups.length === 0) {
-      out.line(
-        "No Groups. Create one with 'svc attach' in a project directory, or 'svc group create TITLE'.",
-      );
+      out.line(context.suggested(NO_GROUP));
       return;
     }
     out.table(

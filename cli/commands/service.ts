@@ -15,6 +15,15 @@ interface ServiceFile {
   next: string;
 }
 
+/**
+ * What the daemon needs of this shell: its Home, and where its agents' programs are. A service
+ * manager has a PATH of its own, without the folders of a person's installers.
+ */
+function environment(home: string): [name: string, value: string][] {
+  const path = process.env["PATH"];
+  return [[ENVIRONMENT.home, home], ...(path ? [["PATH", path] as [string, string]] : [])];
+}
+
 /** One word of a systemd command line or assignment. */
 function unitWord(text: string): string {
   return `"${text.replaceAll("\\", "\\\\").replaceAll('"', '\\"').replaceAll("%", "%%").replaceAll("$", "$$$$")}"`;
@@ -26,6 +35,9 @@ function xml(text: string): string {
 
 function systemdUnit(home: string, command: readonly string[]): ServiceFile {
   const folder = process.env["XDG_CONFIG_HOME"] || join(homedir(), ".config");
+  const assigned = environment(home).map(
+    ([name, value]) => `Environment=${unitWord(`${name}=${value}`).replaceAll("$$", "$")}`,
+  );
   const content = `[Unit]
 Description=svc daemon
 StartLimitIntervalSec=60
@@ -33,7 +45,7 @@ StartLimitBurst=5
 
 [Service]
 Type=simple
-Environment=${unitWord(`${ENVIRONMENT.home}=${home}`).replaceAll("$$", "$")}
+${assigned.join("\n")}
 ExecStart=${command.map(unitWord).join(" ")}
 Restart=on-failure
 RestartSec=2
@@ -54,6 +66,9 @@ WantedBy=default.target
 function launchdAgent(home: string, command: readonly string[]): ServiceFile {
   const label = "svc.daemon";
   const path = join(homedir(), "Library", "LaunchAgents", `${label}.plist`);
+  const assigned = environment(home).map(
+    ([name, value]) => `    <key>${name}</key><string>${xml(value)}</string>`,
+  );
   const content = `<?xml version="1.0" encoding="UTF-8"?>
 <!DOCTYPE plist PUBLIC "-//Apple//DTD PLIST 1.0//EN" "http://www.apple.com/DTDs/PropertyList-1.0.dtd">
 <plist version="1.0">
@@ -64,7 +79,9 @@ function launchdAgent(home: string, command: readonly string[]): ServiceFile {
 ${command.map((word) => `    <string>${xml(word)}</string>`).join("\n")}
   </array>
   <key>EnvironmentVariables</key>
-  <dict><key>${ENVIRONMENT.home}</key><string>${xml(home)}</string></dict>
+  <dict>
+${assigned.join("\n")}
+  </dict>
   <key>RunAtLoad</key><true/>
   <key>KeepAlive</key><dict><key>SuccessfulExit</key><false/></dict>
   <key>Umask</key><integer>63</integer>

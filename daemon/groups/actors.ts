@@ -174,15 +174,20 @@ export class Actors {
       const isRun = group.actor(actorId).runner === "pty";
       if (isRun) runner.check(group, actorId);
       const starts = isRun && !runner.isRunning(group.group_id, actorId);
-      const changed = await this.#change(group, actorId, { enabled: true }, () => event);
-      if (starts && !changed) await group.note(event);
+      await telling(starts ? "The process wasn't started." : null, async () => {
+        const changed = await this.#change(group, actorId, { enabled: true }, () => event);
+        if (starts && !changed) await group.note(event);
+      });
       return isRun;
     });
     const conversation = isRun ? await runner.start(group, actorId, newConversation) : null;
     return { actor: viewActor(group, actorId), conversation };
   }
 
-  /** Disables the Actor. If the daemon runs it, ends it. */
+  /**
+   * Disables the Actor. If the daemon runs it, ends it, also if the disk fails: the process may be
+   * what fills it. Throws storage_full or storage_failed then.
+   */
   async stop(group: OpenGroup, caller: Caller, actorId: string): Promise<Actor> {
     const { runner } = this.#deps;
     const event = {
@@ -190,12 +195,20 @@ export class Actors {
       by: caller.by,
       data: { actor_id: actorId, reason: "requested" },
     };
-    await this.#exclusively(group, caller, async () => {
+    const recorded = this.#exclusively(group, caller, async () => {
       checkMayManage(group, caller, "stop", actorId);
       const changed = await this.#change(group, actorId, { enabled: false }, () => event);
       if (!changed && runner.isRunning(group.group_id, actorId)) await group.note(event);
     });
+    const failure = await recorded.then(
+      () => null,
+      (error: unknown) => {
+        if (isOfStorage(error) && runner.isRunning(group.group_id, actorId)) return error;
+        throw error;
+      },
+    );
     await runner.stop(group.group_id, actorId, stoppedBy(caller, actorId));
+    if (failure !== null) throw endedOnly(failure, group.actor(actorId).enabled);
     return viewActor(group, actorId);
   }
 
@@ -214,9 +227,11 @@ export class Actors {
       checkMayManage(group, caller, "restart", actorId);
       const isRun = actor.runner === "pty";
       if (isRun) runner.check(group, actorId);
-      if (isRun) await this.#enable(group, caller, actorId);
-      else await launchTokens.issue(group, actor);
-      await group.note({ kind: "actor.restart", by: caller.by, data: { actor_id: actorId } });
+      await telling(isRun ? "The process wasn't restarted." : null, async () => {
+        if (isRun) await this.#enable(group, caller, actorId);
+        else await launchTokens.issue(group, actor);
+        await group.note({ kind: "actor.restart", by: caller.by, data: { actor_id: actorId } });
+      });
       return isRun;
     });
     const conversation = isRun ? await runner.restart(group, actorId, newConversation) : null;
@@ -257,8 +272,11 @@ export class Actors {
     } finally {
       // Gone from the record means gone, even if the ledger event failed.
       if (!group.record.actors.some((actor) => actor.id === actorId)) {
-        await this.#deps.launchTokens.remove(group, actorId);
-        await group.environments.remove(actorId);
+        try {
+          await this.#deps.launchTokens.remove(group, actorId);
+        } finally {
+          await group.environments.remove(actorId);
+        }
       }
     }
   }
@@ -315,6 +333,32 @@ export class Actors {
       eventOf(fields),
     );
     return true;
+  }
+}
+
+function isOfStorage(error: unknown): error is Refusal {
+  return error instanceof Refusal && (error.code === "storage_full" || error.code === "storage_failed");
+}
+
+/** What a failing disk kept from a stop. */
+function endedOnly(failure: Refusal, isEnabled: boolean): Refusal {
+  const what = isEnabled ? "the Actor couldn't be disabled" : "the ledger doesn't say so";
+  return withOutcome(failure, `The process was ended, but ${what}.`);
+}
+
+/** The same refusal of the disk, with what became of the process. */
+function withOutcome(failure: Refusal, outcome: string): Refusal {
+  const { code, details } = failure;
+  const why = code === "storage_full" ? "The disk is full." : "The disk failed.";
+  return new Refusal(code, { specifics: `${why} ${outcome}`, details, cause: failure });
+}
+
+/** Where the disk refuses `step`, says what became of the process, if it is about one. */
+async function telling(outcome: string | null, step: () => Promise<void>): Promise<void> {
+  try {
+    await step();
+  } catch (error) {
+    throw outcome !== null && isOfStorage(error) ? withOutcome(error, outcome) : error;
   }
 }
 

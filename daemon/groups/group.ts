@@ -24,6 +24,8 @@ interface Parts {
   ledger: Ledger;
   environments: PrivateEnvironments;
   clock: Clock;
+  /** A reset has just made it what it is. */
+  isReset: boolean;
   /** Called after each change. */
   changed: (what: "changed" | "actors") => void;
 }
@@ -33,6 +35,8 @@ export class OpenGroup {
   readonly paths: GroupPaths;
   readonly ledger: Ledger;
   readonly environments: PrivateEnvironments;
+  /** A reset opened it: the reset is as long ago as the opening. */
+  readonly isReset: boolean;
   /**
    * Read permits for appends, the write permit for changes of Actors, settings and state. Once it
    * is destroyed, the Group is gone.
@@ -49,6 +53,7 @@ export class OpenGroup {
     this.paths = parts.paths;
     this.ledger = parts.ledger;
     this.environments = parts.environments;
+    this.isReset = parts.isReset;
     this.#document = parts.document;
     this.#clock = parts.clock;
     this.#openedAt = parts.clock.monotonic();

@@ -15,6 +15,7 @@ import {
   unlinkIfThere,
 } from "../../platform/durable.ts";
 import type { Files } from "../../platform/files.ts";
+import { errorFields, type Log } from "../../platform/log.ts";
 import type { Random } from "../../platform/random.ts";
 import type { OpenGroup } from "./group.ts";
 import type { GroupRegistry } from "./registry.ts";
@@ -47,6 +48,7 @@ interface TokenFile extends Omit<LaunchIdentity, "digest"> {
 export interface LaunchTokenDependencies {
   files: Files;
   random: Random;
+  log: Log;
   /** Root of the Home. */
   home: string;
   registry: GroupRegistry;
@@ -100,9 +102,10 @@ export class LaunchTokens {
       tokens.#take(group);
       await tokens.#moveHome(group);
     }
-    deps.registry.onChange(({ group_id: groupId, what }) => {
+    deps.registry.onChange(({ group_id: groupId, what, late }) => {
       if (what === "removed") tokens.#tellOf(groupId);
       if (what === "removed" || what === "created") tokens.#sweep();
+      if (late === true) tokens.#takeLate(deps.registry.get(groupId));
     });
     return tokens;
   }
@@ -135,7 +138,12 @@ export class LaunchTokens {
     const path = group.paths.tokenFile(actor.id);
     return this.#inTurn(async () => {
       await ensureDirectory(files, group.paths.tokens);
-      await this.#write(path, { v: 1, ...identity, token, home });
+      try {
+        await this.#write(path, { v: 1, ...identity, token, home });
+      } catch (error) {
+        this.#takeWritten(identity, path, token);
+        throw error;
+      }
       this.#forget(identity);
       return { path, token, digest: this.#remember(identity, token) };
     });
@@ -190,6 +198,30 @@ export class LaunchTokens {
         this.#remember({ group_id: groupId, actor_id: actorId, generation }, found.token);
       }
     }
+  }
+
+  /** The disk failed late: the file may have the new token, and then that one counts. */
+  #takeWritten(identity: Omit<LaunchIdentity, "digest">, path: string, token: string): void {
+    try {
+      if (parse(readWhole(this.#deps.files, path) ?? Buffer.of())?.token !== token) return;
+    } catch {
+      return;
+    }
+    this.#forget(identity);
+    this.#remember(identity, token);
+  }
+
+  /** The Group is open, whatever the disk says of its tokens. */
+  #takeLate(group: OpenGroup): void {
+    const failed = (error: unknown): void =>
+      this.#deps.log.warn("launch tokens", { group_id: group.group_id, ...errorFields(error) });
+    try {
+      this.#take(group);
+    } catch (error) {
+      failed(error);
+    }
+    // Its Actors may get new tokens already.
+    void this.#inTurn(() => this.#moveHome(group)).catch(failed);
   }
 
   /** A moved Home: the files say where it is now (ID-008). */

@@ -2,6 +2,7 @@
  * Private environment values of a Group's Actors, each in an owner-only file separate from the
  * record. Only names are ever returned. Values go only to the process that is started with them.
  */
+import { join } from "node:path";
 import * as z from "zod";
 import type { GroupPaths } from "../../client/paths.ts";
 import { JsonDocument } from "../../platform/documents.ts";
@@ -36,11 +37,29 @@ export class PrivateEnvironments {
     actors: readonly StoredActor[],
   ): Promise<PrivateEnvironments> {
     const environments = new PrivateEnvironments(files, paths);
+    environments.#removeLeftovers(actors);
     for (const actor of actors) {
       const document = await JsonDocument.read(environments.#options(actor.id));
       if (document !== null) environments.#documents.set(actor.id, document);
     }
     return environments;
+  }
+
+  /**
+   * Values of Actors that are gone, and what a crash left of a change. Where the disk refuses, the
+   * next opening tries again.
+   */
+  #removeLeftovers(actors: readonly StoredActor[]): void {
+    const kept = new Set(actors.map(({ id }) => this.#paths.privateEnvironmentFile(id)));
+    try {
+      if (this.#files.stat(this.#paths.privateEnvironment) === null) return;
+      for (const name of this.#files.list(this.#paths.privateEnvironment)) {
+        const path = join(this.#paths.privateEnvironment, name);
+        if (!kept.has(path)) unlinkIfThere(this.#files, path);
+      }
+    } catch {
+      // As above.
+    }
   }
 
   /**

@@ -39,6 +39,8 @@ export interface GroupChange {
    * Actors changed.
    */
   what: "created" | "changed" | "actors" | "removed";
+  /** Of `created`: the Group couldn't be opened before. What a crash left in it is still there. */
+  late?: true;
 }
 
 /** What a new Group begins with. */
@@ -391,7 +393,7 @@ export class GroupRegistry {
       this.#busy.add(groupId);
       await this.#take(groupId);
       this.#busy.delete(groupId);
-      if (this.#open.has(groupId)) this.#tell({ group_id: groupId, what: "created" });
+      if (this.#open.has(groupId)) this.#tell({ group_id: groupId, what: "created", late: true });
     }
   }
 
@@ -417,16 +419,18 @@ export class GroupRegistry {
       keyOf,
       ...(ledgerLimits === undefined ? {} : { limits: ledgerLimits }),
     });
+    const { created_at: createdAt, updated_at: updatedAt } = document.value;
+    const isReset = ledger.count === 0 && (reset !== null || createdAt !== updatedAt);
     const group = new OpenGroup({
       paths,
       document,
       ledger,
       environments,
       clock,
+      isReset,
       changed: (what) => this.#tell({ group_id: groupId, what }),
     });
-    const { created_at: createdAt, updated_at: updatedAt } = document.value;
-    if (ledger.count === 0 && (reset !== null || createdAt !== updatedAt)) {
+    if (isReset) {
       // Later events are identified by it, so it comes first. A disk that fails now doesn't take
       // the Group away.
       await noteReset(group, reset?.by ?? "user").catch(() => undefined);

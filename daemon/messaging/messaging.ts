@@ -40,7 +40,7 @@ import { Drafts } from "./messages/drafts.ts";
 import { Notices } from "./messages/notices.ts";
 import { Sending } from "./messages/sending.ts";
 import { Presentations, type ShownContent } from "./presentations/presentations.ts";
-import { bootstrap, countsOf, presenceOf } from "./projection/overview.ts";
+import { attentionOf, bootstrap, countsOf, presenceOf } from "./projection/overview.ts";
 import { exportGroup } from "./transfer/group-export.ts";
 import { importGroup } from "./transfer/group-import.ts";
 
@@ -98,12 +98,14 @@ export class Messaging implements Chats {
    * interrupted.
    */
   async start(): Promise<void> {
-    const { registry, launchTokens, remote } = this.#deps;
+    const { registry, launchTokens } = this.#deps;
     for (const group of registry.list()) this.#attach(group);
     this.#stops.push(
-      registry.onChange(({ group_id: groupId, what }) => {
-        if (what === "created") this.#attach(registry.get(groupId));
-        else if (what === "removed") this.#detach(groupId);
+      registry.onChange(({ group_id: groupId, what, late }) => {
+        if (what === "created") {
+          const chat = this.#attach(registry.get(groupId));
+          if (late === true) void this.#complete(chat);
+        } else if (what === "removed") this.#detach(groupId);
         else this.#groupChanged(groupId);
       }),
       launchTokens.onRevoked(({ group_id: groupId, actor_id: actorId, generation }) =>
@@ -116,11 +118,7 @@ export class Messaging implements Chats {
         ),
       ),
     );
-    for (const { chat } of this.#attached.values()) {
-      await remote?.recover(chat);
-      await this.#settleFiles(chat);
-      await this.#cross.completeAll(chat);
-    }
+    for (const { chat } of this.#attached.values()) await this.#complete(chat);
   }
 
   /** Throws group_not_found, group_busy or group_unavailable; shutting_down once closed. */
@@ -200,6 +198,11 @@ export class Messaging implements Chats {
 
   counts(groupId: string): GroupCounts {
     return countsOf(this, this.get(groupId));
+  }
+
+  /** How much in a Group needs the person, without reading the disk. */
+  attention(groupId: string): number {
+    return attentionOf(this, this.get(groupId));
   }
 
   /** Throws actor_not_found. */
@@ -282,7 +285,7 @@ export class Messaging implements Chats {
     for (const groupId of this.#attached.keys()) this.#detach(groupId);
   }
 
-  #attach(group: OpenGroup): void {
+  #attach(group: OpenGroup): GroupChat {
     const { group_id: groupId } = group;
     this.#detach(groupId);
     const projections = this.#deps.projections.take(groupId);
@@ -302,6 +305,14 @@ export class Messaging implements Chats {
     }
     projections.messages.takeTouched();
     notices.reconsider();
+    return chat;
+  }
+
+  /** What a crash interrupted. */
+  async #complete(chat: GroupChat): Promise<void> {
+    await this.#deps.remote?.recover(chat);
+    await this.#settleFiles(chat);
+    await this.#cross.completeAll(chat);
   }
 
   /** Files that no message took, and those that were being sent when the last run ended. */

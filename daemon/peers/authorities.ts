@@ -100,7 +100,10 @@ export class Authorities {
     return grants.filter((grant) => grant.connection_id === connectionId);
   }
 
-  /** Grants for one Group pair that this local Group may discover. */
+  /**
+   * Grants for one Group pair that this local Group may discover, without those that another
+   * connection of the pair keeps from being used.
+   */
   external(localGroupId: string): Grant[] {
     const group = this.#registry.find(localGroupId);
     if (group === undefined) return [];
@@ -108,7 +111,11 @@ export class Authorities {
     return this.#all
       .filter(({ kind }) => kind !== "account")
       .flatMap((authority) => authority.discover(local))
-      .filter(({ pair }) => pair !== null);
+      .filter(({ pair, remote, connection_id: connectionId }) => {
+        if (pair === null) return false;
+        const used = this.forPair(localGroupId, remote.instance_id, pair.remote_group_id);
+        return used?.state === "granted" && used.grant.connection_id === connectionId;
+      });
   }
 
   /** Grants to instances of the same account. */

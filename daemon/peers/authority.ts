@@ -62,12 +62,13 @@ export interface Grant {
  *   approval). Queued work waits. New work may be accepted only once the authority answers
  *   `granted`.
  * - `gone`: authoritatively revoked, deleted, expired or replaced, and never coming back under this
- *   identity. Queued work ends (OUT-026, OUT-027, OUT-031).
+ *   identity. Queued work ends (OUT-026, OUT-027, OUT-031). `remedy` says what a person can do for
+ *   new work.
  */
 export type GrantState =
   | { state: "granted"; grant: Grant }
   | { state: "unavailable"; reason: string }
-  | { state: "gone"; reason: string };
+  | { state: "gone"; reason: string; remedy?: string };
 
 export function unavailable(reason: string): GrantState {
   return { state: "unavailable", reason };

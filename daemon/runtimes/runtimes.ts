@@ -24,7 +24,7 @@ import { Prompter } from "./input/prompter.ts";
 import { type Choice, chooseConversation, NEW } from "./launch/conversation.ts";
 import { type BegunLaunch, launchOf, type StoredLaunch } from "./launch/launch-identity.ts";
 import { Launcher, type LauncherDependencies, type LaunchPlan } from "./launch/launcher.ts";
-import { clearLeftovers } from "./launch/leftovers.ts";
+import { clearLeftovers, endClaims } from "./launch/leftovers.ts";
 import type { LiveLaunches, Run, Slot } from "./launch/live-launches.ts";
 import { type Kin, ProcessEnds } from "./launch/process-end.ts";
 import { listRuntimes } from "./runtime-list.ts";
@@ -47,6 +47,8 @@ export class Runtimes implements ActorRunner {
   readonly #ends: ProcessEnds;
   readonly #launches: LiveLaunches;
   readonly #stops: (() => void)[] = [];
+  /** Of Groups that opened late: nothing starts there before. */
+  readonly #clearing = new WeakMap<OpenGroup, Promise<void>>();
   #closing = false;
 
   constructor(deps: RuntimesDependencies) {
@@ -62,10 +64,7 @@ export class Runtimes implements ActorRunner {
    */
   async open(): Promise<void> {
     const { registry, reports } = this.#deps;
-    const { identities, lastRuns } = this.#launches;
-    for (const group of registry.list()) {
-      await clearLeftovers({ ...this.#deps, identities, ends: this.#ends, lastRuns }, group);
-    }
+    for (const group of registry.list()) await this.#clear(group);
     this.#stops.push(
       reports.onSession((launch, told) => {
         const { group_id: groupId, actor_id: actorId, token_digest: tokenDigest } = launch;
@@ -75,8 +74,9 @@ export class Runtimes implements ActorRunner {
         run.hasTold = true;
         this.#launches.lastRuns.sawSession(slot.group, launch, run.directory, told);
       }),
-      registry.onChange(({ group_id: groupId, what }) => {
+      registry.onChange(({ group_id: groupId, what, late }) => {
         if (what === "removed" || what === "actors") this.#recheck(groupId);
+        if (late === true) this.#takeLate(registry.get(groupId));
       }),
       // What an Actor does has changed: its messages may go on.
       reports.onPresence((groupId, actorId) => {
@@ -90,22 +90,38 @@ export class Runtimes implements ActorRunner {
    * state.
    */
   async startEnabled(): Promise<void> {
-    for (const group of this.#deps.registry.list()) {
-      if (!group.record.settings.start_actors) continue;
-      for (const actor of group.record.actors) {
-        if (actor.runner !== "pty" || !actor.enabled) continue;
-        try {
-          await this.start(group, actor.id);
-          await group.note({
-            kind: "actor.start",
-            by: "system",
-            data: { actor_id: actor.id, reason: "daemon_start" },
-          });
-        } catch (error) {
-          this.#log("start", group, actor.id, error);
-        }
+    for (const group of this.#deps.registry.list()) await this.#startEnabledOf(group);
+  }
+
+  async #startEnabledOf(group: OpenGroup): Promise<void> {
+    for (const { id } of group.record.actors) {
+      // The earlier ones took their time, and a person may have stopped this one.
+      const actor = group.record.actors.find((one) => one.id === id);
+      const isWanted = group.record.settings.start_actors && actor?.enabled === true;
+      if (!isWanted || actor.runner !== "pty") continue;
+      try {
+        await this.start(group, id);
+        await group.note({
+          kind: "actor.start",
+          by: "system",
+          data: { actor_id: id, reason: "daemon_start" },
+        });
+      } catch (error) {
+        this.#log("start", group, id, error);
       }
     }
+  }
+
+  #clear(group: OpenGroup): Promise<void> {
+    const { identities, lastRuns } = this.#launches;
+    return clearLeftovers({ ...this.#deps, identities, ends: this.#ends, lastRuns }, group);
+  }
+
+  /** The Group couldn't be opened when the daemon started. */
+  #takeLate(group: OpenGroup): void {
+    const cleared = this.#clear(group);
+    this.#clearing.set(group, cleared);
+    void cleared.then(() => this.#startEnabledOf(group));
   }
 
   handlers(): HandlersFor<typeof runtimeOperations> {
@@ -140,8 +156,8 @@ export class Runtimes implements ActorRunner {
    * and no new one is wanted. Throws scope_not_attached, invalid_project_root, invalid_args,
    * runtime_not_installed, storage_full, storage_failed or shutting_down.
    */
-  start(group: OpenGroup, actorId: string, isNew = false): Promise<BegunConversation | null> {
-    const slot = this.#launches.slot(group, group.actor(actorId));
+  async start(group: OpenGroup, actorId: string, isNew = false): Promise<BegunConversation | null> {
+    const slot = this.#slot(group, actorId);
     return this.#inTurn(slot, async () => {
       // One that has just ended is noted first.
       if (slot.run?.hasExited === true) await slot.run.over;
@@ -165,8 +181,8 @@ export class Runtimes implements ActorRunner {
   }
 
   /** A new process with a new token; its conversation as in `start`. Throws as `start`. */
-  restart(group: OpenGroup, actorId: string, isNew = false): Promise<BegunConversation | null> {
-    const slot = this.#launches.slot(group, group.actor(actorId));
+  async restart(group: OpenGroup, actorId: string, isNew = false): Promise<BegunConversation | null> {
+    const slot = this.#slot(group, actorId);
     return this.#inTurn(slot, async () => {
       await this.#stop(slot, "stopped to be restarted");
       await this.#startNoted(slot, isNew);
@@ -179,7 +195,7 @@ export class Runtimes implements ActorRunner {
     const slot = this.#launches.find(groupId, actorId);
     const run = slot?.run;
     if (slot === undefined || run === null || run === undefined)
-      throw new Refusal("not_running", { remedy: `Start it with: svc actor start ${actorId}.` });
+      throw new Refusal("not_running", { remedy: `Start it with 'svc actor start ${actorId}'.` });
     slot.terminal.write(entryOf(run.launch.runtime).interrupt);
     this.#deps.reports.interrupted(run.launch);
   }
@@ -214,6 +230,13 @@ export class Runtimes implements ActorRunner {
     await this.#launches.lastRuns.settled();
   }
 
+  /** Throws group_not_found or group_busy when the Group has just been deleted or reset. */
+  #slot(group: OpenGroup, actorId: string): Slot {
+    // From here on its end is noticed.
+    if (this.#deps.registry.get(group.group_id) !== group) throw new Refusal("group_busy");
+    return this.#launches.slot(group, group.actor(actorId));
+  }
+
   /** Why it couldn't be started stays visible. */
   async #startNoted(slot: Slot, isNew: boolean): Promise<void> {
     try {
@@ -229,8 +252,17 @@ export class Runtimes implements ActorRunner {
     }
   }
 
+  /** Ends what the Actor's earlier processes left, such as claims that the disk didn't take. */
+  async #settle({ group, actor_id: actorId }: Slot): Promise<void> {
+    await this.#clearing.get(group);
+    await endClaims(this.#deps.messaging, group, group.actor(actorId), "process_exit").catch(
+      (error: unknown) => this.#log("claims", group, actorId, error),
+    );
+  }
+
   /** `wanted` null: the last conversation, where it can be continued. */
   async #start(slot: Slot, wanted: Choice | null): Promise<void> {
+    await this.#settle(slot);
     if (this.#closing) throw new Refusal("shutting_down");
     const { group } = slot;
     const actor = group.actor(slot.actor_id);
@@ -251,7 +283,9 @@ export class Runtimes implements ActorRunner {
       const run = slot.run;
       slot.run = null;
       if (run?.process) await this.#ends.sweep(kinOf(run, run.process));
-      if (begun !== undefined) await this.#forget(slot);
+      if (begun !== undefined) {
+        await this.#forget(slot).catch((failed: unknown) => this.#log("end", group, actor.id, failed));
+      }
       slot.terminal.ended("couldn't be started");
       throw error;
     } finally {

@@ -21,7 +21,7 @@ export async function browserOrigin(local: string, named: string | null): Promis
   // The editor forwards loopback addresses, and no others.
   if (named !== null && !LOOPBACK.has(new URL(named).hostname)) return named;
   throw new Error(
-    `From here a browser reaches the daemon only as ${seen}, which the daemon refuses. Use the Workbench in the editor, or set an address with 'svc origin set'.`,
+    `From here a browser reaches the daemon only as ${seen}, which the daemon refuses. Use the Workbench in the editor, or set an address with 'svc origin set https://HOST'.`,
   );
 }
 

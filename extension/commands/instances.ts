@@ -20,7 +20,7 @@ async function chooseInstance({ instance }: Parts, given: unknown): Promise<Othe
     row === undefined ? await pick(others) : others.find((one) => one.instance_id === row.instanceId);
   if (other === undefined) throw new Error("This instance isn't in the account any more.");
   if (other.origin === null)
-    throw new Error(`${plain(other.name)} has no address. Set one there with 'svc origin set'.`);
+    throw new Error(`${plain(other.name)} has no address. Set one there with 'svc origin set https://HOST'.`);
   return other;
 }
 

@@ -11,6 +11,7 @@ export abstract class InstanceTree<Row> implements vscode.TreeDataProvider<Row>,
   readonly view: vscode.TreeView<Row>;
   protected readonly instance: Instance;
   readonly #timers: NodeJS.Timeout[] = [];
+  #drawn: string | null = null;
 
   constructor(id: string, instance: Instance, options: { showCollapseAll?: boolean } = {}) {
     this.instance = instance;
@@ -29,9 +30,23 @@ export abstract class InstanceTree<Row> implements vscode.TreeDataProvider<Row>,
     this.redraw();
   }
 
-  /** Draws again what is known. */
+  /**
+   * Draws again what is known, if it looks different: while rows are drawn again and again, the
+   * editor shows no tooltip.
+   */
   protected redraw(): void {
+    // The editor draws a hidden tree when it comes into sight, so it isn't looked at before.
+    const look = this.view.visible ? this.look() : null;
+    if (look !== null && look === this.#drawn) return;
+    this.#drawn = look;
     this.#changed.fire();
+  }
+
+  /** All that is drawn, as text to compare; null where looking at it has effects. */
+  protected look(): string | null {
+    const rows = (row?: Row): unknown[] =>
+      this.getChildren(row).map((one) => [one, this.getTreeItem(one), rows(one)]);
+    return JSON.stringify(rows());
   }
 
   /** Runs it again and again until the tree is disposed of. */

@@ -98,6 +98,11 @@ export class InstancesTree extends InstanceTree<OtherRow> {
     }
   }
 
+  /** What is asked for is read. */
+  protected override look(): null {
+    return null;
+  }
+
   override dispose(): void {
     for (const one of this.#watching) one.dispose();
     super.dispose();

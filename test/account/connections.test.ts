@@ -241,6 +241,10 @@ for (const kind of KINDS) {
       assert.equal((await ann.submit(fields)).status, 200);
 
       const [invitation] = await ben.invitations();
+      const asked = `/connect/select?ticket=${ben.select("h")}&invitation=`;
+      assert.equal((await ben.member.get(asked + invitation!)).status, 200);
+      // As a command takes it, too.
+      assert.equal((await ben.member.get(asked + invitation!.toUpperCase())).status, 200);
       const acceptance = { ticket: ben.select("h"), invitation: invitation! };
       ann.answers = () => ({ status: 500, body: {} });
       assert.equal((await ben.submit(acceptance)).status, 503);
@@ -257,6 +261,55 @@ for (const kind of KINDS) {
       assert.deepEqual(await connectionsOf(ann), []);
       ann.answers = () => DENIED;
       assert.equal((await ann.submit({ ...fields, ticket: ann.select("j") })).status, 403);
+    });
+
+    it("wait for an instance whose version the service doesn't take now", async () => {
+      await ann.invite(ann.select("g"), ben);
+      const [invitation] = await ben.invitations();
+      const acceptance = { ticket: ben.select("h"), invitation: invitation! };
+      for (const old of [ann, ben]) {
+        await service.store.db
+          .updateTable("connect_instances")
+          .set({ client_version: "0.4.39" })
+          .where("device_id", "=", old.device.id)
+          .execute();
+        const { status, body } = await ben.submit(acceptance);
+        assert.equal(status, 503);
+        assert.match(body as string, /Update it there/u);
+        for (const value of Object.values(acceptance))
+          assert.ok((body as string).includes(`value="${value}"`), "the selection is kept");
+        await old.register();
+      }
+      assert.equal((await ben.submit(acceptance)).status, 200);
+    });
+
+    it("aren't made again by an invitation of the member who ended them", async () => {
+      const open = async (one: GroupInstance) => (await one.invitations()).length;
+      for (const ending of [ann, ben]) {
+        const other = ending === ann ? ben : ann;
+        await other.invite(other.select("other"), ending);
+        await ending.invite(ending.select("own"), other);
+        await ending.invite(ending.select("own"), other);
+        await ending.invite(ending.select("elsewhere"), other);
+        const [, later, earlier] = await other.invitations();
+        const accepted = await other.accept(earlier!, other.select("other"));
+        const [, id] = /\/connect\/([0-9a-f-]{36})\/revoke/u.exec(accepted.body as string) ?? [];
+        const end = async () => (await ending.member.submit("/connect", `/connect/${id}/revoke`, {})).status;
+        assert.equal(await end(), 303);
+        assert.equal((await other.accept(later!, other.select("other"))).status, 403);
+        assert.deepEqual(await ending.links(), []);
+        // What the other offers, and what is offered for another Group, stays.
+        assert.deepEqual([await open(ending), await open(other)], [1, 1]);
+        service.clock.advance(60_000);
+        // A later invitation counts, also if the old form comes once more.
+        await ending.invite(ending.select("own"), other);
+        assert.equal(await end(), 303);
+        assert.equal(await open(other), 2);
+        for (const one of [ending, other])
+          for (const left of await one.invitations())
+            await one.member.submit("/connect", `/connect/invitations/${left}/reject`, {});
+        service.clock.advance(60_000);
+      }
     });
 
     it("end by either member, by a retired device, and by a Group that is gone", async () => {
@@ -422,14 +475,34 @@ for (const kind of KINDS) {
       const copies = Array.from({ length: 127 }, () => ({ ...row!, id: randomUUID(), pair: randomUUID() }));
       const { db } = service.store;
       await db.insertInto("group_connections").values(copies).execute();
-      const full = await ann.invite(ann.select("i"), ben);
+      const ticket = ann.select("i");
+      const full = await ann.invite(ticket, ben);
       assert.equal(full.status, 409, full.body as string);
+      // The selection is as good as before.
+      for (const value of [ticket, ben.member_id])
+        assert.ok((full.body as string).includes(`value="${value}"`), "the selection is kept");
       await ben.invite(ben.select("h2"), ann);
       const [invitation] = await ann.invitations();
-      assert.equal((await ann.accept(invitation!, ann.select("i"))).status, 409);
+      const ownFull = await ann.accept(invitation!, ann.select("i"));
+      assert.equal(ownFull.status, 409);
+      assert.match(ownFull.body as string, /You have as many.* End one .*Connect these Groups/su);
       await db.deleteFrom("group_connections").where("id", "=", copies[0]!.id).execute();
       assert.equal((await ann.accept(invitation!, ann.select("i"))).status, 200);
       assert.equal((await active(ann)).length, 127);
+      const cay = await instance(await service.member(`Cay ${count}`));
+      const dan = await instance(await service.member(`Dan ${count}`));
+      await cay.invite(cay.select("k"), dan);
+      const ofCay = Array.from({ length: 128 }, () => ({
+        ...row!,
+        id: randomUUID(),
+        pair: randomUUID(),
+        source_member: cay.member_id,
+        target_member: cay.member_id,
+      }));
+      await db.insertInto("group_connections").values(ofCay).execute();
+      const othersFull = await dan.accept((await dan.invitations())[0]!, dan.select("l"));
+      assert.equal(othersFull.status, 409);
+      assert.match(othersFull.body as string, /The other member has as many.* Ask them to end one/su);
 
       const tries = async () => (await ann.member.submit("/connect", `/connect/${id}/revoke`, {})).status;
       const found = [];
@@ -448,6 +521,24 @@ for (const kind of KINDS) {
       await sweep(db, service.clock.now() + kept);
       assert.ok((await connectionsOf(ann)).every(({ closed_at: closedAt }) => closedAt === null));
       assert.equal((await invitationsOf(ann)).length, 0);
+    });
+
+    it("show a member's own invitations, however many others invite them", async () => {
+      await ann.invite(ann.select("own"), ben);
+      const [row] = await invitationsOf(ann);
+      const others = Array.from({ length: 300 }, (_, index) => ({
+        ...row!,
+        id: randomUUID(),
+        source_member: row!.recipient_member,
+        recipient_member: row!.source_member,
+        source_title: `T${index}.`,
+        created_at: row!.created_at + index,
+      }));
+      await service.store.db.insertInto("group_invitations").values(others).execute();
+      const page = (await ann.member.get("/connect")).body as string;
+      assert.ok(page.includes(`/connect/invitations/${row!.id}/cancel`), "the own one is shown");
+      assert.equal((await ann.invitations()).length, 256);
+      assert.match(page, /T299\..*T44\..*the latest 256/su);
     });
 
     it("show names as they were selected, and as text", async () => {

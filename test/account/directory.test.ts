@@ -134,8 +134,10 @@ for (const kind of KINDS) {
         (await device.directory()).body.instances.find(
           (entry: { device_id: string }) => entry.device_id === device.id,
         );
-      await device.register(instance);
-      const name = `"Zoë"\\ 's <\u{1f600}>, {}`;
+      // A host may have such characters.
+      const origin = `https://"a'.example`;
+      await device.register(instance, { public_origin: origin });
+      const name = `"Zoë"\\ 's <\u{1f600}>, {} %s`;
       await device.post("/v1/device/name", { display_name: name });
       for (const at of [0, 1, 999, 1_700_000_000_001, 1_799_999_999_999, 4_102_444_800_123]) {
         await service.store.db
@@ -143,8 +145,8 @@ for (const kind of KINDS) {
           .set({ registered_at: at })
           .where("device_id", "=", device.id)
           .execute();
-        const { display_name: shown, registered_at: registered } = await listed();
-        assert.deepEqual([shown, registered], [name, new Date(at).toISOString()]);
+        const { public_origin: route, display_name: shown, registered_at: registered } = await listed();
+        assert.deepEqual([route, shown, registered], [origin, name, new Date(at).toISOString()]);
       }
     });
 

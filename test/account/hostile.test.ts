@@ -194,7 +194,12 @@ for (const kind of KINDS) {
       assert.equal((await attacker.get("/")).status, 303);
       // After the sign-out, the victim's last cookie opens nothing either.
       const signedIn = new Map(victim.cookies);
+      const csrf = csrfOf((await victim.get("/")).body as string);
       await victim.submit("/", "/logout", {});
+      // Nor does a page that is still open elsewhere, which says why.
+      const stale = await victim.post("/device", { csrf, user_code: "BCDF-GHJK" });
+      assert.equal(stale.status, 403);
+      assert.match(stale.body as string, /You signed in or out after this page was opened/u);
       for (const [name, value] of signedIn) attacker.cookies.set(name, value);
       assert.equal((await attacker.get("/")).status, 303);
     });
@@ -218,6 +223,29 @@ for (const kind of KINDS) {
       }
       const { body: shown } = await device.get("/v1/device");
       assert.deepEqual([shown.account_label, shown.display_name], [nasty, nasty]);
+    });
+
+    it("let no machine look like another one by a name of which a part can't be seen", async () => {
+      const ada = await service.member("Ada of two desks");
+      for (const name of ["Desk", "De\u200bsk"]) {
+        const device = await service.device(ada);
+        assert.equal((await device.post("/v1/device/name", { display_name: name })).status, 200);
+      }
+      const { body } = await ada.get("/");
+      const shown = [...(body as string).matchAll(/<h2><bdi>([^<]*)</gu)].map(([, name]) => name);
+      assert.deepEqual(new Set(shown), new Set(["Desk", "De\ufffdsk"]));
+      assert.ok(!(body as string).replaceAll(/value="[^"]*"/gu, "").includes("\u200b"));
+    });
+
+    it("push nothing out of the list of events by renaming a device again and again", async () => {
+      const ada = await service.member("Ada of many names");
+      const device = await service.device(ada);
+      for (let round = 1; round < LIMITS.account.devicePerMinute; round += 1)
+        await device.post("/v1/device/name", { display_name: `Name ${round}` });
+      const { body } = await ada.get("/");
+      const table = /<tbody>[^]*<\/tbody>/u.exec(body as string)![0];
+      assert.equal(table.split("Device renamed").length, 2);
+      assert.ok(table.includes("Device joined"));
     });
 
     it("name nothing that a database can't even look for", async () => {
@@ -317,6 +345,11 @@ for (const kind of KINDS) {
           expected,
           lines.join(" | ").replaceAll(/Bearer \S+/gu, "…"),
         );
+
+      // A person who came by another name of the machine is led to the right one.
+      const elsewhere = await ask(service.origin, "/", { headers: { host: "evil.example" } });
+      assert.match(elsewhere.body as string, /The account service has another address\. Use http/u);
+      assert.ok((elsewhere.body as string).includes(`<p><a href="${service.origin}/">`));
 
       const [[name, token]] = [...ada.cookies] as [[string, string]];
       const home = (cookie: string) => status("GET", "/", [`host: ${host}`, `cookie: ${cookie}`]);
@@ -429,7 +462,9 @@ for (const kind of KINDS) {
       assert.deepEqual([...new Set(statuses)], [400, 429]);
       const device = new TestDevice(service);
       const grant = await device.ask();
-      assert.equal((await guesser.post("/device", { csrf, user_code: grant.user_code })).status, 429);
+      const stopped = await guesser.post("/device", { csrf, user_code: grant.user_code });
+      assert.equal(stopped.status, 429);
+      assert.match(stopped.body as string, /Too many requests\. Try again in 15 minutes\./u);
       await colleague.approve(grant.user_code);
       await device.fetchToken(grant.device_code);
     });

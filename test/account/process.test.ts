@@ -35,6 +35,26 @@ describe("svc account-service", function () {
       const second = service.command(...beside);
       assert.equal(second.status, 1);
       assert.match(second.stderr, /^svc: Another program listens on this port, .* Choose another --port/mu);
+      for (const [options, told] of [
+        [
+          [...beside, "--host", "203.0.113.9"],
+          /^svc: The service can't listen on 203\.0\.113\.9, port \d+ \(EADDRNOTAVAIL\)\. /u,
+        ],
+        [
+          [...beside, "--host", "300.1.1.1"],
+          /^svc: The service can't listen on 300\.1\.1\.1, .* Choose another --host /u,
+        ],
+        [["--folder", "/dev/null"], /^svc: \/dev\/null can't be used \(EEXIST\)\. Choose another --folder/u],
+        [
+          [...beside, "--database", "postgres://127.0.0.1:1/x"],
+          /can't be used\. .* --database or SVC_ACCOUNT_DATABASE\.$/mu,
+        ],
+      ] as const) {
+        const refused = service.command(...options);
+        assert.equal(refused.status, 1);
+        assert.match(refused.stderr, told);
+        assert.equal(refused.stderr.split("\n").length, 2, refused.stderr);
+      }
       assert.equal(service.command("members").stdout, "There is no member yet.\n");
       assert.equal(service.command("devices").stdout, "There is no device yet.\n");
       await until("the link", () =>

@@ -1,5 +1,6 @@
 /** What the service does besides answering: it counts without its database, and sweeps. */
 import assert from "node:assert/strict";
+import { sql } from "kysely";
 import { Pool } from "pg";
 import { Limits } from "../../account/limits.ts";
 import { Refusal } from "../../shared/errors.ts";
@@ -8,6 +9,30 @@ import { until } from "../support/until.ts";
 import { freePort, KINDS, TestDevice, TestInstance, TestService } from "./service.ts";
 
 describe("the limits of the account service", () => {
+  it("end in their time after a clock that was an hour ahead is set right, postgres", async () => {
+    const service = await TestService.started({ kind: "postgres" });
+    const most = LIMITS.account.devicePerMinute;
+    const refused = (limits: Limits) =>
+      assert.rejects(
+        limits.count("directory", "one"),
+        (error) => error instanceof Refusal && error.code === "rate_limited",
+      );
+    try {
+      const limits = new Limits(service.store);
+      for (let request = 0; request < most; request += 1) await limits.count("directory", "one");
+      await refused(limits);
+      // Processes of which one's clock is a few seconds ahead still count together.
+      await sql`update rate_limits set expire = expire + 5000`.execute(service.store.db);
+      await refused(new Limits(service.store));
+      await sql`update rate_limits set expire = expire + 3600000`.execute(service.store.db);
+      const later = new Limits(service.store);
+      for (let request = 0; request < most; request += 1) await later.count("directory", "one");
+      await refused(later);
+    } finally {
+      await service.dispose();
+    }
+  });
+
   it("hold in each process while the database is down", async () => {
     const port = await freePort();
     const pool = new Pool({ connectionString: `postgres://nobody@127.0.0.1:${port}/none`, max: 1 });

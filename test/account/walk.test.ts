@@ -1,6 +1,8 @@
 /** From nothing to two instances that list each other, as RFC 8628 has it. */
 import assert from "node:assert/strict";
+import { LIMITS } from "../../shared/limits.ts";
 import { verifies } from "../requirements.ts";
+import { insertDevices } from "./inserted.ts";
 import { KINDS, TestDevice, TestInstance, TestService } from "./service.ts";
 
 for (const kind of KINDS) {
@@ -38,6 +40,27 @@ for (const kind of KINDS) {
       await ada.approve(grant.user_code);
       await device.fetchToken(grant.device_code);
       assert.deepEqual((await device.poll(grant.device_code)).body, { error: "expired_token" });
+    });
+
+    it("tells a member who can't have another device, and lets it in once there is room", async () => {
+      const ada = await service.member("Ada of many machines");
+      const { store, settings } = service;
+      const { id } = await store.db
+        .selectFrom("members")
+        .select("id")
+        .where("name", "=", "Ada of many machines")
+        .executeTakeFirstOrThrow();
+      const ports = [settings.port];
+      const [spare] = await insertDevices(store.db, { service, ports }, [id], LIMITS.account.devices);
+      const device = new TestDevice(service);
+      const grant = await device.ask();
+      const refused = await ada.approve(grant.user_code);
+      assert.equal(refused.status, 409);
+      assert.match(refused.body as string, /Your account has 128 machines.* Retire one/u);
+      assert.deepEqual((await device.poll(grant.device_code)).body, { error: "authorization_pending" });
+      await spare!.post("/v1/device/disable", {});
+      await ada.approve(grant.user_code);
+      await device.fetchToken(grant.device_code);
     });
   });
 }

@@ -106,6 +106,19 @@ describe("Workbench: finding", () => {
     await page.locator(".palette-field").waitFor();
   });
 
+  it("takes the same keys while Caps Lock is on", async () => {
+    const { page } = await setting.window();
+    await openGroup(page, "alpha");
+    // As Caps Lock does, this is a large letter without the Shift key.
+    await page.keyboard.press("Control+K");
+    await page.locator(".palette-field").waitFor();
+    await page.keyboard.press("Escape");
+    await page.locator("dialog").waitFor({ state: "detached" });
+    await page.locator(".feed-scroll").click();
+    await page.keyboard.press("P");
+    await page.locator("svc-presentations").waitFor();
+  });
+
   it("opens no dialog of a Group that was left while it loads", async () => {
     const { page } = await setting.window();
     await openGroup(page, "alpha");

@@ -40,13 +40,16 @@ async function settle(page: Page, groupId: string): Promise<{ id: string; at: nu
       if (scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < 1000)
         scroller.scrollTop -= 1200;
     });
-    const { id, at } = await place(page);
-    const kept = await page.evaluate(
-      (group) => Object.entries(localStorage).find(([key]) => key.endsWith(`place/${group}`))?.[1] ?? "null",
-      groupId,
-    );
-    const remembered = JSON.parse(kept) as { eventId: string; offset: number } | null;
-    return remembered?.eventId === id && Math.abs(remembered.offset - at) <= 1 ? { id, at } : null;
+    const isRemembered = await page.locator(".feed-scroll").evaluate((scroller, group) => {
+      const kept = Object.entries(localStorage).find(([key]) => key.endsWith(`place/${group}`))?.[1];
+      const { eventId, offset } = JSON.parse(kept ?? "{}") as { eventId?: string; offset?: number };
+      // It may be below another row: what is kept when rows go isn't always the first.
+      const row = scroller.querySelector(`[data-row="${eventId}"]`);
+      if (row === null || offset === undefined) return false;
+      const at = row.getBoundingClientRect().top - scroller.getBoundingClientRect().top;
+      return Math.abs(at - offset) <= 1;
+    }, groupId);
+    return isRemembered ? place(page) : null;
   });
 }
 
@@ -104,16 +107,36 @@ describe("Workbench: places", () => {
     await settle(page, ids["first"]!);
     const release = await held("second");
     // In one task: the place isn't remembered when the other Group opens.
-    await page.evaluate(async () => {
+    const timers = await page.evaluateHandle(async () => {
+      const set = window.setTimeout.bind(window);
+      const clear = window.clearTimeout.bind(window);
+      const open = new Set<unknown>();
+      Object.assign(window, {
+        setTimeout(run: () => void, ms: number) {
+          const timer = set(() => {
+            open.delete(timer);
+            run();
+          }, ms);
+          // Longer ones have nothing to do with the scroll.
+          if (ms < 1000) open.add(timer);
+          return timer;
+        },
+        clearTimeout(timer: number) {
+          open.delete(timer);
+          clear(timer);
+        },
+      });
       const scroller = document.querySelector(".feed-scroll")!;
       scroller.scrollTop -= 333;
       await new Promise((done) => scroller.addEventListener("scroll", done, { once: true }));
+      Object.assign(window, { setTimeout: set });
       const rows = [...document.querySelectorAll<HTMLElement>(".group-row")];
       rows.find((row) => row.textContent.includes("second"))!.click();
+      return open;
     });
     await page.locator(".group-title", { hasText: "second" }).waitFor();
-    // Later than anything that the feed does about the scroll.
-    await page.evaluate(() => new Promise((done) => setTimeout(done, 500)));
+    // What the feed does about the scroll is done.
+    await page.waitForFunction((open) => open.size === 0, timers);
     await release();
     await comesTo(page, second);
   });

@@ -10,6 +10,7 @@ import { LIMITS } from "../../shared/limits.ts";
 import { until } from "../support/until.ts";
 import { violations } from "./axe.ts";
 import { type Setting, useSetting } from "./setting.ts";
+import { checkTargets } from "./targets.ts";
 
 const PIXEL = Buffer.from(
   "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAYAAAAfFcSJAAAADUlEQVR42mNk+M9QDwADhgGAWjR9awAAAABJRU5ErkJggg==",
@@ -203,6 +204,33 @@ describe("Workbench: presentations", () => {
     } finally {
       rmSync(project, { recursive: true, force: true });
     }
+  });
+
+  it("need three rows of a phone, with what has no room there in a menu", async () => {
+    const name = "What the second quarter costs, and the first one";
+    for (const sum of [1, 2]) await publish(4, "csv", name, `name,sum\na,${sum}\n`);
+    const page = await at("&presentation=4", { width: 360, height: 740, touch: true });
+    const panel = page.locator("svc-presentations");
+    await panel.locator("td").first().waitFor();
+    await checkTargets(page, "a slot");
+    const cut = await panel
+      .locator(".presentation-title bdi")
+      .evaluate((one) => one.scrollHeight - one.clientHeight);
+    assert.equal(cut, 0, "all of the title is seen");
+    const box = async (part: string) => (await panel.locator(part).boundingBox())!;
+    const [title, steps] = [await box(".presentation-title"), await box(".head-end")];
+    assert.ok(steps.y < title.y + title.height, "the steps are beside the title");
+    const act = async (item: string) => {
+      await panel.getByRole("button", { name: "Actions for slot 4" }).click();
+      await page.locator(".menu-item", { hasText: item }).click();
+    };
+    await act("Mention it in the message");
+    await page.getByText(`Slot 4: ${name}`).waitFor();
+    await act("Empty slot 4");
+    await panel.getByText("Slot 4 is empty.").waitFor();
+    await panel.getByRole("button", { name: "Actions for slot 4" }).click();
+    await page.locator(".menu-item", { hasText: "Copy a link to this slot" }).waitFor();
+    assert.equal(await page.locator(".menu-item").count(), 1);
   });
 
   it("can be used by everyone, at any width and in every theme", async () => {

@@ -1,4 +1,4 @@
-/** What agents ask, answered in the Workbench: in the Actor's row, below the feed, and once. */
+/** What agents ask: answered below the feed, where the Actor's row leads, and once. */
 
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
@@ -53,6 +53,9 @@ describe("Workbench: questions of agents", () => {
     const shown = await feed.locator("pre").textContent();
     assert.equal(shown, "echo one\n<b onclick=x>two</b> \ufffdevil\ufffd \u241b[2K\u240drm -rf /");
     assert.equal(await page.locator("b[onclick]").count(), 0);
+    await feed.locator("vscode-button", { hasText: "Open terminal" }).click();
+    await page.getByRole("button", { name: "Maximize the terminals" }).click();
+    await feed.waitFor({ state: "detached" });
     await page.getByRole("button", { name: "Answer ann" }).click();
     await feed.locator(".question:focus").waitFor();
     assert.equal(await inRow(page).count(), 0);
@@ -82,21 +85,37 @@ describe("Workbench: questions of agents", () => {
     await inFeed(page).locator("pre").waitFor();
     assert.deepEqual(await violations(page), []);
     await checkTargets(page, "a question");
-    // Where the feed isn't beside the row, the question stands in it whole.
+    // Where the feed is on another page, the row leads there.
     await page.locator(".bottom-tab", { hasText: "Actors" }).click();
-    await inRow(page).locator("vscode-button:not([disabled])", { hasText: "Deny" }).click();
-    await inRow(page).waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Answer ann" }).click();
+    await inFeed(page).locator(".question:focus").waitFor();
+    const deny = (one: Page) => inFeed(one).locator("vscode-button:not([disabled])", { hasText: "Deny" });
+    await deny(other).focus();
+    await deny(page).click();
+    await inFeed(page).waitFor({ state: "detached" });
     await inFeed(other).waitFor({ state: "detached" });
+    // It was answered elsewhere.
+    await other.waitForFunction(() => document.activeElement?.closest("svc-composer") !== null);
     await other.locator(".system", { hasText: "You refused ann the use of Bash" }).waitFor();
     assert.deepEqual(await decisions(), ["allow", "deny"]);
   });
 
   it("keep what was begun on every page, and over a reload, until they are answered", async () => {
     const bob = await startFakeClaude(setting, "choosing", "bob", { answerable: true, questions: QUESTIONS });
-    const { page } = await setting.window();
+    const { page } = await setting.window({ touch: true });
     await openGroup(page, bob.title);
     const text = "CHOOSE and WAIT for a TOOL";
     await setting.owner.result("send", { group_id: bob.group_id, text, to: ["bob"] });
+    // An option and one's own words exclude each other; what was written stays.
+    const own = page.getByLabel("Your words: Which colour?");
+    const isOwn = page.getByLabel("Answer in your words");
+    await page.getByLabel("Red").check();
+    await own.fill("Green");
+    assert.deepEqual([await page.getByLabel("Red").isChecked(), await isOwn.isChecked()], [false, true]);
+    await page.getByLabel("Blue").check();
+    assert.deepEqual([await isOwn.isChecked(), await own.inputValue()], [false, "Green"]);
+    await isOwn.check();
+    assert.equal(await page.getByLabel("Blue").isChecked(), false);
     await page.getByLabel("Blue").check();
     const words = page.getByLabel("Your words: Which name?");
     await words.fill("Sea and ");
@@ -111,14 +130,18 @@ describe("Workbench: questions of agents", () => {
     await isKept();
     await page.setViewportSize({ width: 360, height: 740 });
     await page.locator(".bottom-tab", { hasText: "Actors" }).click();
-    await page.locator("[data-actor=bob] svc-question").waitFor();
+    await page.locator("svc-question").waitFor({ state: "detached" });
+    await page.getByRole("button", { name: "Answer bob" }).click();
     await isKept();
+    await checkTargets(page, "choices");
+    assert.deepEqual(await violations(page), []);
     await page.reload();
     await page.locator(".questions svc-question").waitFor();
     await isKept();
     await page.locator("svc-question vscode-button:not([disabled])", { hasText: "Answer" }).click();
     await page.locator("svc-question").waitFor({ state: "detached" });
     await until("the agent is told", () => /"Blue".*"Sea and sky"/.test(bob.answered().at(-1) ?? ""));
+    assert.doesNotMatch(bob.answered().at(-1) ?? "", /Green/);
     assert.doesNotMatch(await page.evaluate("JSON.stringify(sessionStorage)"), /sky/);
     bob.endTool();
   });

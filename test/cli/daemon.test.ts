@@ -61,6 +61,8 @@ describe("the daemon from the command line", function () {
         const ran = await run([...command, "--port", String(port)], { home });
         assert.equal(ran.code, 1, ran.out);
         assert.doesNotMatch(ran.out, /running|Ctrl-C/);
+        const scripted = await run([...command, "--port", String(port), "--json"], { home });
+        assert.match(envelope(scripted).error.message, /didn't start\. Another program uses port/);
         assert.match(ran.err, new RegExp(`Another program uses port ${port} of 127\\.0\\.0\\.1 .*--port`));
         assert.equal((await run(["daemon", "status"], { home })).code, 3);
       }

@@ -66,6 +66,8 @@ describe("a Home that may not be written", () => {
       const { status, stderr } = svc("group", "list", "--home", join(home, "below"));
       assert.equal(status, 3, stderr);
       assert.match(stderr, /can't be read \(EACCES\)/);
+      const logs = svc("daemon", "logs", "--home", join(home, "below"));
+      assert.match(logs.stderr, /^svc: The Home \S+ can't be read \(EACCES\)\. [^\n]+\n$/);
       const doctor = svc("doctor", "--home", join(home, "below"));
       assert.equal(doctor.status, 1);
       assert.match(doctor.stdout, /You can't write to .* \(EACCES\)/);

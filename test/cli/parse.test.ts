@@ -101,6 +101,13 @@ describe("parsing of the command line", () => {
     refuses(["send", "x", "--to"], /--to needs a value/);
     refuses(["send", "x", "--to", "--json"], /--to needs a value/);
     refuses(["send", "x", "--mode", "shout"], /--mode must be one of/);
+    for (const argv of [
+      ["group", "list", "--home", ""],
+      ["up", "--host="],
+      ["send", "x", "--group", ""],
+      ["account-service", "--folder", ""],
+    ])
+      refuses(argv, /needs a value: (?:DIR|HOST|GROUP)/);
     refuses(["tail", "-n", "1e1"], /whole number/);
     refuses(["tail", "-n", "201"], /whole number from 0 to 200/);
     refuses(["tail", "--json=yes"], /--json takes no value/);

@@ -78,12 +78,14 @@ describe("using the command line", () => {
   });
 
   it("prints a service before it writes one", async () => {
-    const env = { XDG_CONFIG_HOME: join(folder, "config"), HOME: folder };
+    const env = { XDG_CONFIG_HOME: join(folder, "config"), HOME: folder, PATH: "/opt/an agent/bin:/usr/bin" };
     const path = join(folder, "config", "systemd", "user", "svc.service");
     const printed = await run(["daemon", "install-service", "--home", "/a b/%h"], { env });
     assert.equal(printed.code, 0, printed.err);
     assert.match(printed.out, /ExecStart=".*node" ".*svc\.cjs" "daemon" "run"/);
     assert.match(printed.out, /Environment="SVC_HOME=\/a b\/%%h"/);
+    // The programs of agents are often where only the person's own shell looks.
+    assert.match(printed.out, /Environment="PATH=\/opt\/an agent\/bin:\/usr\/bin"/);
     assert.ok(!existsSync(path));
     assert.equal((await run(["daemon", "install-service", "--yes", "--home", "/a b/%h"], { env })).code, 0);
     assert.ok(printed.out.includes(readFileSync(path, "utf8").trim()));

@@ -169,12 +169,27 @@ describe("the ticker and Direct connections in the editor", function () {
       });
     };
     const isDecided = async () => (await open()) === 0;
+    /** What isn't drawn changes all the time. */
+    const tooltipWhileGroupsChange = async () => {
+      const seen = new AbortController();
+      const changing = (async () => {
+        for (let count = 1; !seen.signal.aborted; count += 1)
+          await owner.result("group_update", { group_id: actor.group_id, topic: `Topic ${count}` });
+      })();
+      await row().locator(".label-name").hover();
+      await page
+        .locator(".monaco-hover:visible", { hasText: "since" })
+        .waitFor()
+        .finally(() => seen.abort());
+      await changing;
+    };
 
     it("are shown whole and as they are, and allowed once", async () => {
       await window.openSideBar();
       await ask("WAIT for a TOOL");
       await row().filter({ hasText: "asks to use Bash once: echo one" }).waitFor();
       await picture("question");
+      await tooltipWhileGroupsChange();
       await row().click();
       await dialog().getByText("ann in tools asks to use Bash once").waitFor();
       const shown = await dialog().innerText();

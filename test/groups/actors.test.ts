@@ -365,6 +365,35 @@ describe("private environment values", () => {
     await again.close();
   });
 
+  it("don't outlive their Actors, whatever the disk or a crash kept from being removed", async () => {
+    const setting = await team();
+    const { group, files } = setting;
+    const who = { group_id: setting.group_id, actor_id: "ann" };
+    await setting.call("actor_secrets", { ...who, set: { TOKEN: "hidden" } });
+    await setting.call("actor_secrets", { ...who, actor_id: "bob", set: { TOKEN: "kept" } });
+    const file = group.paths.privateEnvironmentFile("ann");
+    const content = readFileSync(file);
+    const works = files.unlink.bind(files);
+    files.unlink = (path) => {
+      if (path === group.paths.tokenFile("ann")) throw Object.assign(new Error("I/O"), { code: "EIO" });
+      works(path);
+    };
+    await assert.rejects(setting.call("actor_remove", who), code("storage_failed"));
+    assert.ok(!existsSync(file));
+    files.unlink = works;
+    await setting.close();
+    const left = [file, join(group.paths.privateEnvironment, ".bob.json.tmp")];
+    for (const path of left) writeFileSync(path, content);
+    const again = await openGroups(setting.root);
+    assert.deepEqual(
+      left.filter((path) => existsSync(path)),
+      [],
+    );
+    const { actor } = await again.call("actor_show", { ...who, actor_id: "bob" });
+    assert.deepEqual(actor.private_env, ["TOKEN"]);
+    await again.close();
+  });
+
   it("are bounded together", async () => {
     const setting = await team();
     const who = { group_id: setting.group_id, actor_id: "ann" };
@@ -394,6 +423,22 @@ describe("launch tokens", () => {
     assert.deepEqual(ended, ["ann"]);
     assert.equal(setting.launchTokens.verify(old), null);
     assert.equal(setting.launchTokens.verify(tokenOf(tokenFile))?.actor_id, "ann");
+    await setting.close();
+  });
+
+  it("are the file's, also when the disk failed after it was replaced", async () => {
+    const setting = await team();
+    const { files, group } = setting;
+    const file = group.paths.tokenFile("ann");
+    const old = tokenOf(file);
+    const works = files.syncDir.bind(files);
+    files.syncDir = (_path, done) => setImmediate(done, Object.assign(new Error("I/O"), { code: "EIO" }));
+    const who = { group_id: setting.group_id, actor_id: "ann" };
+    await assert.rejects(setting.call("actor_restart", who), code("storage_failed"));
+    files.syncDir = works;
+    assert.notEqual(tokenOf(file), old);
+    assert.equal(setting.launchTokens.verify(tokenOf(file))?.actor_id, "ann");
+    assert.equal(setting.launchTokens.verify(old), null);
     await setting.close();
   });
 

@@ -7,6 +7,7 @@ import { readWhole } from "../../platform/durable.ts";
 import type { Files } from "../../platform/files.ts";
 import { RealRandom } from "../../platform/real-random.ts";
 import { Refusal } from "../../shared/errors.ts";
+import { MemoryLog } from "../operations/support.ts";
 import { enumerateCrashes, enumerateFaults, type Story } from "../simulation/crash.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { storedActor } from "./setting.ts";
@@ -38,7 +39,7 @@ async function open(files: Files) {
     keyOf: () => undefined,
     ledgerLimits: { extendBytes: 1024 },
   });
-  const launchTokens = await LaunchTokens.open({ files, random, home: ROOT, registry });
+  const launchTokens = await LaunchTokens.open({ files, random, log: new MemoryLog(), home: ROOT, registry });
   return { registry, launchTokens };
 }
 

@@ -141,7 +141,7 @@ describe("GroupRegistry", () => {
     assert.equal(again.get(groupId).group_id, groupId);
     assert.deepEqual(
       [changes, again.unavailable(), clock.timers],
-      [[{ group_id: groupId, what: "created" }], [], 0],
+      [[{ group_id: groupId, what: "created", late: true }], [], 0],
     );
     files.fail = fullDisk;
     await assert.rejects(again.reset(groupId, groupId, "user"));

@@ -327,6 +327,38 @@ describe("streams", () => {
     for (const reader of [...slow, ...quick, resumed]) reader.socket.destroy();
   });
 
+  it("wait for a client that reads late with one listener, however often it subscribes", async () => {
+    const warnings: string[] = [];
+    const warned = (warning: Error): void => void warnings.push(warning.message);
+    process.on("warning", warned);
+    try {
+      ledger.append(400, "x".repeat(100_000));
+      const [first] = ledger.events;
+      let subscribed = 0;
+      const ordinalOf = ledger.ordinalOf.bind(ledger);
+      ledger.ordinalOf = (id) => {
+        subscribed += 1;
+        return ordinalOf(id);
+      };
+      const { socket, notes } = await openSocket(setting);
+      socket.pause();
+      const ids = Array.from({ length: 30 }, (_, index) => `${index}`);
+      for (const id of ids) {
+        const ask = { id, channel: "ledger", group_id: GROUP, after: first!.id };
+        socket.send(JSON.stringify({ type: "subscribe", ...ask }));
+        if (id !== ids.at(-1)) socket.send(JSON.stringify({ type: "unsubscribe", id }));
+      }
+      await until(() => subscribed === ids.length);
+      socket.resume();
+      const events = () => notes.filter((note) => note.type === "event" && note.id === ids.at(-1)).length;
+      await until(() => events() === 399 && notes.some(({ type }) => type === "unsubscribed"));
+      assert.deepEqual(warnings, []);
+      socket.close();
+    } finally {
+      process.off("warning", warned);
+    }
+  });
+
   it("answer messages that aren't in the contract, and limit subscriptions", async () => {
     const { socket, notes } = await openSocket(setting);
     const wrong = [

@@ -6,8 +6,10 @@
 import assert from "node:assert/strict";
 import { Readable } from "node:stream";
 import { remoteId } from "../../daemon/messaging/messages/cross-group.ts";
+import { LIMITS } from "../../shared/limits.ts";
 import type { Caller } from "../../shared/operations/caller.ts";
 import { textOf } from "../support/events.ts";
+import { diskError, FaultyFiles } from "../support/faulty-files.ts";
 import { until } from "../support/until.ts";
 import { refusal, TestHome } from "./setting.ts";
 
@@ -49,6 +51,18 @@ describe("A message between two Groups", () => {
         return how === "hangs" ? new Promise(() => {}) : Promise.reject(new Error("EIO"));
       };
     });
+  };
+
+  /** Dies before it arrives; the next daemon can't open where it comes from at first. */
+  const openedLate = async (clientId?: string): Promise<void> => {
+    const reached = breakAt(to, "chat.message", "hangs");
+    void send(clientId).catch(() => {});
+    await reached;
+    const files = new FaultyFiles();
+    files.fail = (step, path) => (step === "open" && path.includes(from) ? diskError("EIO") : null);
+    home = await TestHome.open({ root: home.root, files });
+    assert.equal(home.registry.find(from), undefined);
+    files.fail = () => null;
   };
 
   for (const [where, groupId, kind] of [
@@ -224,6 +238,21 @@ describe("A message between two Groups", () => {
     );
     const kinds = new Set(["chat.reply_request.cancelled"]);
     assert.deepEqual(home.registry.get(from).ledger.page({ limit: 200, kinds }).events, []);
+  });
+
+  it("arrives once when its Group can be opened late, though it is sent again just then", async () => {
+    await openedLate("k");
+    const again = new Promise<unknown>((sent) => home.registry.onChange(() => sent(send("k"))));
+    home.clock.advance(LIMITS.group.reopenSeconds * 1000);
+    await again;
+    await until(() => home.messaging.get(from).projection.halfDone.size === 0);
+    assert.equal(arrived(), 1);
+  });
+
+  it("arrives by itself when its Group can be opened late", async () => {
+    await openedLate();
+    home.clock.advance(LIMITS.group.reopenSeconds * 1000);
+    await until(() => arrived() === 1);
   });
 
   it("appends once for calls at the same time", async () => {

@@ -1,6 +1,9 @@
 import assert from "node:assert/strict";
+import { join } from "node:path";
+import { homePaths } from "../../client/paths.ts";
 import { ofKind } from "../support/events.ts";
 import { until } from "../support/until.ts";
+import { WornFiles } from "../support/worn-files.ts";
 import { TestHome } from "./setting.ts";
 
 describe("Notices", () => {
@@ -110,5 +113,24 @@ describe("Notices", () => {
     await home.send(group, "letter", { to: ["dev"], message_mode: "mail" });
     await home.send(group, "?", { to: ["dev"], message_mode: "request_reply" });
     assert.equal(home.clock.timers, 0);
+  });
+
+  it("wait for a disk that can't read what they are about, and keep nothing else from going on", async () => {
+    const files = new WornFiles();
+    await home.close();
+    home = await TestHome.open({ root: home.root, clock: home.clock, files });
+    const { event } = await home.send(group, "letter", { to: ["dev"], message_mode: "mail" });
+    const lease = home.messaging.openSession(home.actor(group, "dev"));
+    assert.deepEqual((await home.read(group, "dev")).texts, ["letter"]);
+    files.wear(join(homePaths(home.root).group(group).ledger, "active.jsonl"), event.id);
+    lease.release(true);
+    await home.call("group_update", { group_id: group, title: "Worn" });
+    home = await home.restarted(files);
+    assert.equal(home.registry.get(group).record.title, "Worn");
+    assert.ok(files.refused > 2);
+    files.heal();
+    home.clock.advance(100_000);
+    await told(1);
+    assert.deepEqual(notices(), [`mail_notice dev ${event.id}`]);
   });
 });

@@ -1,7 +1,9 @@
 import assert from "node:assert/strict";
-import { resolve } from "node:path";
+import { join, resolve } from "node:path";
+import { homePaths } from "../../client/paths.ts";
 import type { ResultOf } from "../../shared/operations/registry.ts";
 import { textOf } from "../support/events.ts";
+import { WornFiles } from "../support/worn-files.ts";
 import { refusal, TestHome } from "./setting.ts";
 
 describe("The person's reading", () => {
@@ -43,6 +45,20 @@ describe("The person's reading", () => {
     assert.equal(home.messaging.counts(group).first_unread, null);
     assert.equal(home.messaging.counts(group).last_event?.id !== undefined, true);
     await assert.rejects(read("0".repeat(32)), refusal("event_not_found"));
+  });
+
+  it("says what needs the person, though the disk can't read the last message", async () => {
+    const files = new WornFiles();
+    home = await home.restarted(files);
+    const asked = await home.send(
+      group,
+      "?",
+      { to: ["user"], message_mode: "request_reply" },
+      home.actor(group, "lead"),
+    );
+    files.wear(join(homePaths(home.root).group(group).ledger, "active.jsonl"), asked.event.id);
+    assert.throws(() => home.messaging.counts(group));
+    assert.equal(home.messaging.attention(group), 1);
   });
 
   it("goes back where the person marks unread, over a restart, and attention stays", async () => {

@@ -177,9 +177,9 @@ export class TestHome {
   }
 
   /** Stops and starts the daemon's services; time goes on. */
-  async restarted(): Promise<TestHome> {
+  async restarted(files: Files = new RealFiles()): Promise<TestHome> {
     await this.close();
-    return TestHome.open({ root: this.root, clock: this.clock });
+    return TestHome.open({ root: this.root, clock: this.clock, files });
   }
 
   async remove(): Promise<void> {

@@ -147,6 +147,27 @@ describe("connect_catalog", () => {
     assert.equal(freed?.state === "granted" && freed.grant.authority, "account");
   });
 
+  it("shows the connection of a pair that is used, and none while one that has ended keeps it", async () => {
+    verifies("DRC-061", "DRC-062", "CAT-001");
+    pair = await Pair.open("direct");
+    const { here, there } = pair;
+    const external = new InjectedAuthority("external");
+    external.grants = [grantOf("external", here, there)];
+    here.home.services.outbound.authorities.add(external, here.transport);
+    const shown = async () => ((await ask()) as Discovery).external_groups.map(({ transport }) => transport);
+    assert.deepEqual(await shown(), ["direct"]);
+    for (const state of ["unavailable", "gone"] as const) {
+      here.authority.state = state;
+      assert.deepEqual(await shown(), []);
+    }
+    const pinned = here.authority.forPair.bind(here.authority);
+    here.authority.forPair = () => ({ state: "gone", reason: "It has ended.", remedy: "Remove it." });
+    await assert.rejects(pair.send({ text: "not by the other" }), /It has ended\. Remove it\./u);
+    here.authority.forPair = pinned;
+    here.authority.grants = [];
+    assert.deepEqual(await shown(), ["account"]);
+  });
+
   it("shows the Actors of a Group that is named with its instance", async () => {
     verifies("CAT-004", "CAT-005", "CAT-013", "CAT-032", "CAT-024");
     pair = await Pair.open("external");

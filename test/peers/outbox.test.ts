@@ -265,6 +265,37 @@ describe("the outbox", () => {
     assert.equal(there.messages().length, 1);
   });
 
+  it("takes messages again after a full disk had no room for the first one of a peer", async () => {
+    const { here } = pair;
+    const files = new FaultyFiles();
+    await here.close();
+    await here.open(here.home.root, files);
+    here.start();
+    files.fail = (step, path) =>
+      step === "open" && path.includes("outbox_generations")
+        ? Object.assign(new Error("full"), { code: "ENOSPC" })
+        : null;
+    await assert.rejects(pair.send(), refusal("storage_full"));
+    assert.deepEqual(here.outboxFiles(), []);
+    files.fail = () => null;
+    assert.equal((await pair.send()).accepted, true);
+    assert.equal(here.outboxFiles().length, 1);
+  });
+
+  it("takes messages again after somebody removed a peer's directory, and the Group was reset", async () => {
+    const { here, there } = pair;
+    await pair.send();
+    await rest();
+    const directory = join(here.outboxPath, there.instance_id);
+    rmSync(directory, { recursive: true });
+    await here.home.call("group_reset", { group_id: here.group_id, confirm: here.group_id });
+    pair.grant();
+    // The first finds out.
+    await assert.rejects(pair.send(), refusal("storage_failed"));
+    assert.equal((await pair.send()).accepted, true);
+    assert.equal(dirname(here.outboxFiles()[0]!), directory);
+  });
+
   it("is synced again when a record goes while its directory is being synced", async () => {
     verifies("OUT-037");
     const { here, there } = pair;

@@ -133,6 +133,21 @@ describe("Receiver: cancel", () => {
     assert.equal(control?.data.not_delivered, true);
   });
 
+  it("doesn't say that an original never came that a reset by a clock that was behind removed", async () => {
+    verifies("CAN-017", "MSG-023");
+    const { clock } = target.home;
+    const original = request();
+    await target.deliver(original);
+    clock.advance(MINUTE);
+    clock.set(-24 * MINUTE);
+    await target.home.call("group_reset", { group_id: target.group_id, confirm: target.group_id });
+    clock.set(24 * MINUTE);
+    clock.advance(15 * MINUTE);
+    const cancellation = target.cancellation(original);
+    assert.equal(refused(await target.ask({ op: "cancel", cancellation })), "connect_peer_denied");
+    assert.deepEqual(target.events("chat.reply_request.cancelled"), []);
+  });
+
   it("leaves the peer free to deliver the original meanwhile", async () => {
     verifies("CAN-016");
     const original = request();

@@ -155,6 +155,23 @@ describe("Receiver: deliver", () => {
     assert.deepEqual(await target.receipt(target.message()), { receipt: null });
   });
 
+  it("takes nothing from before a reset by a clock that was behind, once that is set right", async () => {
+    verifies("MSG-023");
+    const { clock } = target.home;
+    const sent = target.message();
+    const waiting = target.message();
+    await target.deliver(sent);
+    clock.advance(MINUTE);
+    clock.set(-24 * MINUTE);
+    await target.home.call("group_reset", { group_id: target.group_id, confirm: target.group_id });
+    clock.set(24 * MINUTE);
+    for (const message of [sent, waiting]) {
+      assert.equal(refused(await target.ask(deliverOperation(message))), "connect_peer_denied");
+    }
+    clock.advance(MINUTE);
+    assert.notEqual((await target.deliver(target.message())).receipt, null);
+  });
+
   it("keeps a title as a title: a rename changes nobody's identity", async () => {
     verifies("MSG-022");
     const message = target.message();

@@ -68,15 +68,18 @@ export class AccountOracle {
     return this.#wrongClocks === 0 && this.#rightSince <= time;
   }
 
-  /** A restart with a wrong clock may make an earlier answer last longer. */
+  /**
+   * `writtenAt`: true time at which the target accepted it, at the latest. A restart with a wrong
+   * clock may make an earlier answer last longer.
+   */
   checkRevoked(
     { connection_id: connectionId, devices }: Pick<Delivery, "connection_id" | "devices">,
-    what: string,
+    { what, writtenAt }: { what: string; writtenAt: number },
   ): void {
     for (const id of [connectionId, ...devices]) {
       const ended = id === null ? undefined : this.#ended.get(id);
       if (ended === undefined || !this.areClocksRightSince(ended - AFTER_END_MS)) continue;
-      const late = this.#world.time - ended;
+      const late = writtenAt - ended;
       if (late > AFTER_END_MS)
         this.#violate(
           "nothing is accepted after a revocation",

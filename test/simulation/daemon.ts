@@ -101,6 +101,9 @@ export class SimulatedDaemon {
   identity!: InstanceIdentity;
   tree: Tree = { directories: [ROOT, dirname(homePaths(ROOT).membership)], files: new Map() };
   run: Run | null = null;
+  /** True times at which the last run began, and at which each one ended. */
+  startedAt = 0;
+  readonly ends: number[] = [];
   /** Without power: nothing answers. */
   isDark = false;
   isDiskFull = false;
@@ -160,6 +163,7 @@ export class SimulatedDaemon {
   async start(): Promise<void> {
     const { world, identity } = this;
     this.runs += 1;
+    this.startedAt = world.time;
     this.isDark = false;
     const files = new SimulatedFiles(this.tree);
     const clock = new SimulatedClock(world, this.wall);
@@ -204,6 +208,7 @@ export class SimulatedDaemon {
     run.clock.isOver = true;
     this.isDark = how === "power";
     this.run = null;
+    this.ends.push(this.world.time);
     this.network.gone(run);
   }
 

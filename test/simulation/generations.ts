@@ -41,12 +41,17 @@ export class Generations {
 
   /**
    * True time from which a Group says of a message that it never came. It doesn't for as long as
-   * messages from before its reset may be under way.
+   * messages from before its reset may be under way. `opened`: true time at which it was opened, if
+   * all that is known there of the reset's time is that it was before that; null otherwise.
    */
-  forgottenAt(groupId: string): number {
+  forgottenAt(groupId: string, opened: number | null): number {
     const known = this.#groups.get(groupId);
     if (known === undefined || known.before.size === 0) return 0;
-    return known.since + (LIMITS.connect.deliverSeconds + LIMITS.connect.skewSeconds) * 1000 + SLACK_MS;
+    return (
+      Math.max(known.since, opened ?? 0) +
+      (LIMITS.connect.deliverSeconds + LIMITS.connect.skewSeconds) * 1000 +
+      SLACK_MS
+    );
   }
 
   /**

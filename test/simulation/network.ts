@@ -54,8 +54,10 @@ class End implements Link {
   #lastArrival = 0;
   #underWay = 0;
   readonly #waiting: (() => void)[] = [];
-  /** What arrived at a cut. */
-  readonly #held: Parcel[] = [];
+  /** What is on its way, in order. */
+  readonly #line: Parcel[] = [];
+  /** How many of the line's parcels wait at a cut. */
+  #held = 0;
 
   constructor(network: SimulatedNetwork, host: Host, peerKey: string) {
     this.#network = network;
@@ -101,24 +103,31 @@ class End implements Link {
 
   /** A way is open again. */
   healed(): void {
-    for (const parcel of this.#held.splice(0)) this.#dispatch(parcel);
+    for (; this.#held > 0; this.#held -= 1) this.#carry();
   }
 
   #dispatch(parcel: Parcel): void {
-    const { world } = this.#network;
+    this.#line.push(parcel);
     if ("bytes" in parcel) this.#underWay += parcel.bytes.length;
-    const delay = this.#network.delay();
-    this.#lastArrival = Math.max(this.#lastArrival, world.time + delay);
-    world.after(this.#lastArrival - world.time, () => this.#arrive(parcel));
+    this.#carry();
   }
 
-  #arrive(parcel: Parcel): void {
+  /** The line's next parcel that nothing carries yet arrives after a while. */
+  #carry(): void {
+    const { world } = this.#network;
+    const delay = this.#network.delay();
+    this.#lastArrival = Math.max(this.#lastArrival, world.time + delay);
+    world.after(this.#lastArrival - world.time, () => this.#arrive());
+  }
+
+  #arrive(): void {
     if (this.isSwallowing) return;
-    if ("bytes" in parcel) this.#underWay -= parcel.bytes.length;
     if (this.#network.isCut(this, this.other)) {
-      this.#held.push(parcel);
+      this.#held += 1;
       return;
     }
+    const parcel = this.#line.shift()!;
+    if ("bytes" in parcel) this.#underWay -= parcel.bytes.length;
     const { other } = this;
     if (other.host.isOver) {
       if (other.host.isReachable) this.#reset();

@@ -106,13 +106,14 @@ export class Oracle {
         this.#follow(daemon, groupId, record.generation);
         const watched = this.#watch(daemon, groupId, record.generation);
         this.#looked.set(ledger, watched);
-        if (watched.run !== run) {
+        const isFirstLook = watched.run !== run;
+        if (isFirstLook) {
           this.#compare(watched, ledger.readMany(range(0, ledger.count)));
           watched.run = run;
         }
         for (const event of ledger.readMany(range(watched.ids.length, ledger.count))) {
           watched.ids.push(event.id);
-          this.#see(watched, event);
+          this.#see(watched, event, isFirstLook ? this.#writtenAt(daemon, event) : this.#world.time);
         }
       }
       this.#checkBounds(daemon);
@@ -154,7 +155,10 @@ export class Oracle {
       const well = this.#health.since(one.name, other.name, wayOf(one.name, other.name), ...ways);
       if (well === null) continue;
       const free = isWeb(connectionId)
-        ? Math.max(well, this.#generations.forgottenAt(target.group_id))
+        ? Math.max(
+            well,
+            this.#generations.forgottenAt(target.group_id, this.#openedBeforeReset(other, target.group_id)),
+          )
         : well;
       if (this.#world.time - free < STARVED_MS) continue;
       if (isWeb(connectionId) && !(hasGeneration(one, source) && hasGeneration(other, target))) continue;
@@ -165,6 +169,17 @@ export class Oracle {
         `${short(id)} from ${one.name} to ${other.name}: ${JSON.stringify(progress ?? null)}`,
       );
     }
+  }
+
+  /**
+   * True time at which a Group was opened whose reset was still to come by the clock at that time,
+   * because it was made by one that was ahead; null for any other.
+   */
+  #openedBeforeReset({ services, startedAt, wall }: SimulatedDaemon, groupId: string): number | null {
+    const reset = services?.messaging.find(groupId)?.resetAt ?? null;
+    if (reset === null) return null;
+    const { time, now } = this.#world;
+    return Date.parse(reset) > now - (time - startedAt) + wall.offset ? startedAt : null;
   }
 
   #watch(daemon: SimulatedDaemon, groupId: string, generation: string): Watched {
@@ -189,16 +204,26 @@ export class Oracle {
     }
   }
 
-  #see(watched: Watched, event: LedgerEvent): void {
+  /**
+   * True time by which an event was written that is there at the first look at a run: what it found
+   * was written before the end of the run that wrote it.
+   */
+  #writtenAt({ ends, wall }: SimulatedDaemon, { ts }: LedgerEvent): number {
+    const { time, now } = this.#world;
+    const stamped = time + Date.parse(ts) - (now + wall.offset);
+    return ends.find((end) => stamped <= end) ?? time;
+  }
+
+  #see(watched: Watched, event: LedgerEvent, writtenAt: number): void {
     if (event.kind === "chat.message") {
       const { connect_message: message, dst_instance_id: dstInstanceId } = event.data;
       if (message === undefined) return;
       if (dstInstanceId !== undefined) this.#recorded(watched, event, message);
-      else this.#admitted(watched, event, message);
+      else this.#admitted(watched, event, message, writtenAt);
     } else if (event.kind === "chat.reply_request.cancelled") {
       const { connect_cancel: control } = event.data;
       if (control === undefined) return;
-      if (event.by.startsWith("connect:")) this.#withdrawn(watched, event, control);
+      if (event.by.startsWith("connect:")) this.#withdrawn(watched, event, control, writtenAt);
       else this.#recorded(watched, event, control);
     } else if (event.kind === "chat.cross_group_receipt" && event.data.operation === "connect") {
       this.#receipt(watched, event);
@@ -284,7 +309,12 @@ export class Oracle {
     this.#byClient.set(said, delivery.id);
   }
 
-  #admitted({ daemon, group_id: groupId, generation }: Watched, event: MessageEvent, message: Data): void {
+  #admitted(
+    { daemon, group_id: groupId, generation }: Watched,
+    event: MessageEvent,
+    message: Data,
+    writtenAt: number,
+  ): void {
     const id = uuidKey(String(message.delivery_id));
     const what = `${short(id)} in ${groupId} on ${daemon.name}`;
     const delivery = this.deliveries.get(id) ?? this.#forged.get(id);
@@ -300,7 +330,7 @@ export class Oracle {
     if (end !== null && (end.group_id !== groupId || end.generation !== generation))
       this.violate("never to another generation", `${what}, of generation ${generation}`);
     if (end === null) this.#checkReset(delivery, what);
-    this.accounts.checkRevoked(delivery, what);
+    this.accounts.checkRevoked(delivery, { what, writtenAt });
     const actors = daemon.services?.groups.registry.find(groupId)?.record.actors ?? [];
     for (const one of delivery.recipients) {
       if (one.id === "user") continue;
@@ -334,6 +364,7 @@ export class Oracle {
     { daemon, group_id: groupId }: Watched,
     event: EventOf<"chat.reply_request.cancelled">,
     cancellation: Data,
+    writtenAt: number,
   ): void {
     const id = uuidKey(String(cancellation.delivery_id));
     const original = uuidKey(String(cancellation.original_delivery_id));
@@ -345,7 +376,7 @@ export class Oracle {
     }
     if (delivery.admitted !== null) this.violate("never twice", what);
     delivery.admitted = event.id;
-    this.accounts.checkRevoked(delivery, what);
+    this.accounts.checkRevoked(delivery, { what, writtenAt });
     if (delivery.status === "failed") this.violate("failed implies that it never arrived", what);
     if (event.data.not_delivered === true) {
       const came = this.deliveries.get(original);

@@ -55,11 +55,13 @@ function apply(model: Model, step: Step): string {
     for (const invitation of ofMember) if (invitation.state === "pending") invitation.state = "gone";
     return "ok";
   }
+  const invitation = model.invitations[end]!;
   if (step.does === "end" || step.does === "report") {
     model.closed[step.connection] = true;
+    // Whoever ends it takes back what they still offer.
+    if (step.does === "end" && invitation.state === "pending") invitation.state = "cancelled";
     return "ok";
   }
-  const invitation = model.invitations[end]!;
   if (step.does !== "accept") {
     const to = { cancel: "cancelled", reject: "rejected", drop: "gone" }[step.does];
     if (invitation.state === "pending") invitation.state = to;

@@ -40,12 +40,9 @@ class ActorsElement extends View {
   static override readonly properties = {
     conversation: { attribute: false },
     administrator: { type: Boolean },
-    beside: { type: Boolean },
   };
   declare conversation: Conversation;
   declare administrator: boolean;
-  /** The questions of the Actors stand whole below the feed beside this. */
-  declare beside: boolean;
   /** Who waits for the person, and in which Group; null while unknown. */
   #waiting: { groupId: string; actors: ReadonlySet<string> } | null = null;
 
@@ -116,8 +113,7 @@ class ActorsElement extends View {
     const inTicker = shown.some(
       ({ activity: { status } }) => presence.state !== "waiting" || status === "waiting",
     );
-    const isWhole = asked !== undefined && !this.beside;
-    const said = isWhole ? { word: words.word, reason: "" } : rowWords(presence, inTicker);
+    const said = rowWords(presence, inTicker);
     const pending = isInboxOnly(actor) ? "in its Inbox" : "pending";
     const counts = [
       { icon: isInboxOnly(actor) ? "inbox" : "clock", count: presence.pending, what: pending },
@@ -151,7 +147,7 @@ class ActorsElement extends View {
           ({ icon: name, count, what }) =>
             html`<span class="count" title="${count} ${what}">${icon(name)}${count}<span class="only-heard"> ${what}</span></span>`,
         )}${
-          asked === undefined || isWhole
+          asked === undefined
             ? nothing
             : html`<button type="button" class="answer" aria-label="Answer ${actorName(actor)}" @click=${() => this.tell("show-question", asked.question_id)}>Answer</button>`
         }
@@ -162,21 +158,7 @@ class ActorsElement extends View {
         ${iconButton({ icon: "mention", label: `Write to ${actorName(actor)}`, className: "write", onClick: () => this.tell("write-to", actor.id) })}
         <svc-menu label="Actions for ${actorName(actor)}" .items=${() => this.#menu(actor)}></svc-menu>
       </span>
-      ${isWhole ? this.#questions(actor) : nothing}
     </li>`;
-  }
-
-  #questions(actor: ActorWithPresence) {
-    const { questions } = this.conversation;
-    void import("../questions/question.ts");
-    return html`<div class="actor-questions">
-      ${repeat(
-        questions.of(actor.id),
-        ({ question_id: id }) => id,
-        (question) =>
-          html`<svc-question .question=${question} .questions=${questions} .actor=${actorName(actor)}></svc-question>`,
-      )}
-    </div>`;
   }
 
   #onKey(event: KeyboardEvent, actor: ActorWithPresence): void {

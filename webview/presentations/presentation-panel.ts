@@ -13,7 +13,9 @@ import { PRESENTATION_REFERENCE } from "../../shared/presentation-kind.ts";
 import { sizeWords } from "../../shared/size-words.ts";
 import { announce } from "../controls/announce.ts";
 import { failure, iconButton, skeleton } from "../controls/controls.ts";
-import { icon } from "../controls/icons.ts";
+import { type IconName, icon } from "../controls/icons.ts";
+import type { MenuItem } from "../controls/menu.ts";
+import "../controls/menu.ts";
 import "../controls/time.ts";
 import type { Reference } from "../composer/draft.ts";
 import { button } from "../controls/toolkit.ts";
@@ -23,6 +25,8 @@ import { renderMarkdown } from "../feed/markdown.ts";
 import type { BlobAddress, Host } from "../hosts/host.ts";
 import { readCsv } from "./csv.ts";
 
+/** Something that can be done, as a button or in the menu. */
+type Act = MenuItem & { icon: IconName };
 type Listed = ResultOf<"presentation_list">;
 
 class PresentationsElement extends View {
@@ -31,6 +35,7 @@ class PresentationsElement extends View {
     host: { attribute: false },
     slotNumber: { type: Number },
     versionId: {},
+    narrow: { type: Boolean },
     listed: { state: true },
     text: { state: true },
     picture: { state: true },
@@ -41,6 +46,8 @@ class PresentationsElement extends View {
   declare slotNumber: number;
   /** An earlier version; null for what the slot shows now. */
   declare versionId: string | null;
+  /** There is no room for a button for everything. */
+  declare narrow: boolean;
   declare listed: Listed | null;
   /** Of the version that is shown, if it is text. It may be long, so it is read once. */
   declare text: { eventId: string; content: TemplateResult } | null;
@@ -53,6 +60,7 @@ class PresentationsElement extends View {
 
   constructor() {
     super();
+    this.narrow = false;
     this.listed = null;
     this.text = null;
     this.picture = null;
@@ -107,7 +115,11 @@ class PresentationsElement extends View {
         <h2 class="only-heard">Presentations</h2>
         <div class="tabs" role="group" aria-label="Slots">${this.#slots()}</div>
         ${iconButton({ icon: "add", label: `Show something in slot ${this.slotNumber}`, disabled: listed === null, onClick: () => this.#publish() })}
-        ${iconButton({ icon: "link", label: "Copy a link to this slot", onClick: () => this.tell("copy-link", { slot: this.slotNumber, versionId: this.versionId }) })}
+        ${
+          this.narrow
+            ? html`<svc-menu label="Actions for slot ${this.slotNumber}" .items=${() => [...this.#actions(shown), this.#link()]}></svc-menu>`
+            : asButton(this.#link())
+        }
         ${iconButton({ icon: "close", label: "Close the presentations", keys: "Esc", onClick: () => this.tell("close-presentations") })}
       </header>
       ${shown === null ? nothing : this.#head(shown)}
@@ -156,8 +168,7 @@ class PresentationsElement extends View {
       <h3 class="presentation-title"><bdi>${shownName(shown.title)}</bdi></h3>
       <div class="presentation-facts"><span class="presentation-by"><bdi>${this.conversation.group.name(shown.by)}</bdi> · <svc-time value=${shown.ts}></svc-time>${shown.bytes === undefined ? nothing : html` · <span class="unbroken">${sizeWords(shown.bytes)}</span>`}</span>
       <span class="head-end">
-        ${iconButton({ icon: "references", label: "Mention it in the message", onClick: () => this.#mention(shown) })}
-        ${shown.current ? iconButton({ icon: "trash", label: `Empty slot ${shown.slot}`, onClick: () => void this.#clear(shown) }) : nothing}
+        ${this.narrow ? nothing : this.#actions(shown).map(asButton)}
         ${
           versions.length === 1
             ? nothing
@@ -165,6 +176,30 @@ class PresentationsElement extends View {
         }
       </span></div>
     </div>`;
+  }
+
+  #link(): Act {
+    return {
+      label: "Copy a link to this slot",
+      icon: "link",
+      onSelect: () => this.tell("copy-link", { slot: this.slotNumber, versionId: this.versionId }),
+    };
+  }
+
+  /** What can be done with what is shown. */
+  #actions(shown: Presentation | null): Act[] {
+    if (shown === null) return [];
+    const mention = {
+      label: "Mention it in the message",
+      icon: "references" as const,
+      onSelect: () => this.#mention(shown),
+    };
+    const empty = {
+      label: `Empty slot ${shown.slot}`,
+      icon: "trash" as const,
+      onSelect: () => void this.#clear(shown),
+    };
+    return shown.current ? [mention, empty] : [mention];
   }
 
   #empty() {
@@ -191,7 +226,7 @@ class PresentationsElement extends View {
     const title = shownName(shown.title);
     switch (shown.kind) {
       case "url":
-        return this.#link(shown.url ?? "");
+        return this.#page(shown.url ?? "");
       case "markdown":
       case "csv":
         if (this.text?.eventId !== shown.event_id)
@@ -217,7 +252,7 @@ class PresentationsElement extends View {
   }
 
   /** The host is what tells where a link leads. */
-  #link(url: string) {
+  #page(url: string) {
     const host = URL.canParse(url) ? new URL(url).host : "";
     return html`<div class="empty">
       ${icon("link-external", "empty-icon")}
@@ -354,6 +389,10 @@ class PresentationsElement extends View {
     event.preventDefault();
     if (link.href !== "") this.host.openLink(link.href);
   };
+}
+
+function asButton({ icon: name, label, onSelect }: Act): TemplateResult {
+  return iconButton({ icon: name, label, onClick: onSelect });
 }
 
 function wordsOf(error: unknown): string {

@@ -102,12 +102,9 @@ class QuestionElement extends View {
     return this.question.choices.map((choice, index) => this.#choice(choice, index, begun[index]!));
   }
 
-  #choice(
-    { header, question, multiple, options }: Question["choices"][number],
-    index: number,
-    { labels, words }: Begun,
-  ) {
-    const name = `${this.question.question_id}-${index}`;
+  #choice(choice: Question["choices"][number], index: number, begun: Begun) {
+    const { header, question, multiple, options } = choice;
+    const name = this.#nameOf(index);
     return html`<fieldset class="question-choice">
       <legend>${header === "" ? nothing : html`<span class="question-name">${shownName(header)}</span>`}${shownText(question)}</legend>
       ${options.map(
@@ -115,22 +112,47 @@ class QuestionElement extends View {
           <input
             type=${multiple ? "checkbox" : "radio"}
             name=${name}
-            .checked=${labels.includes(label)}
+            .checked=${begun.labels.includes(label)}
             @change=${(event: Event) => this.#choose(index, label, multiple, (event.target as HTMLInputElement).checked)}
           />
           <span><bdi>${shownName(label)}</bdi>${description === "" ? nothing : html`<span class="question-more">${shownText(description)}</span>`}</span>
         </label>`,
       )}
-      <input
-        class="question-words"
-        type="text"
-        autocomplete="off"
-        placeholder=${options.length === 0 ? "Your answer" : "Or in your words"}
-        aria-label=${`Your words: ${shownText(question)}`}
-        .value=${words}
-        @input=${(event: Event) => this.#write(index, (event.target as HTMLInputElement).value, multiple)}
-      />
+      ${this.#own(choice, index, begun)}
     </fieldset>`;
+  }
+
+  /** In a single choice they have a mark as well, so that one sees whether they are the answer. */
+  #own(
+    { question, multiple, options }: Question["choices"][number],
+    index: number,
+    { labels, words }: Begun,
+  ) {
+    const field = html`<input
+      class="question-words"
+      type="text"
+      autocomplete="off"
+      placeholder=${options.length === 0 ? "Your answer" : "Or in your words"}
+      aria-label=${`Your words: ${shownText(question)}`}
+      .value=${words}
+      @input=${(event: Event) => this.#write(index, (event.target as HTMLInputElement).value, multiple)}
+    />`;
+    if (multiple || options.length === 0) return field;
+    return html`<div class="question-option">
+      <label
+        ><input
+          type="radio"
+          name=${this.#nameOf(index)}
+          aria-label="Answer in your words"
+          .checked=${labels.length === 0 && words.trim() !== ""}
+          @change=${() => this.#begin(index, () => ({ labels: [], words }))}
+      /></label>
+      ${field}
+    </div>`;
+  }
+
+  #nameOf(index: number): string {
+    return `${this.question.question_id}-${index}`;
   }
 
   #choose(index: number, label: string, multiple: boolean, isChosen: boolean): void {

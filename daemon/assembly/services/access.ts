@@ -15,13 +15,13 @@ export interface Access {
   sessions: BrowserSessions;
 }
 
-type Parts = Pick<Given, "files" | "clock" | "random" | "home"> & { groups: Groups };
+type Parts = Pick<Given, "files" | "clock" | "random" | "log" | "home"> & { groups: Groups };
 
 export async function create(parts: Parts): Promise<ServiceFor<Access, typeof accessTokenOperations>> {
-  const { files, clock, random, home, groups } = parts;
+  const { files, clock, random, log, home, groups } = parts;
   const { paths, settings } = home;
   const { registry } = groups;
-  const launchTokens = await LaunchTokens.open({ files, random, home: paths.root, registry });
+  const launchTokens = await LaunchTokens.open({ files, random, log, home: paths.root, registry });
   const accessTokens = new AccessTokens({ clock, random, settings });
   const path = paths.webSessions;
   const sessions = await BrowserSessions.open({ files, clock, random, path, tokens: accessTokens });

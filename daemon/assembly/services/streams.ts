@@ -49,7 +49,7 @@ export function create(parts: Parts): Service<StreamHub> {
   activity.onPresence((groupId) => {
     hub.actorsChanged(groupId);
     if (messaging.find(groupId) === undefined) return;
-    const now = messaging.counts(groupId).attention;
+    const now = messaging.attention(groupId);
     if (attention.get(groupId) !== now) hub.groupChanged(groupId);
     attention.set(groupId, now);
   });

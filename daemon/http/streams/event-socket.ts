@@ -50,6 +50,9 @@ interface Subscription {
 
 class EventSocket extends StreamSocket {
   readonly #subscriptions = new Map<string, Subscription>();
+  /** Those that wait until the socket has drained. */
+  readonly #waiting = new Set<LedgerSubscription>();
+  #isDraining = false;
 
   protected left(): void {
     for (const subscription of this.#subscriptions.values()) subscription.end();
@@ -137,11 +140,12 @@ class EventSocket extends StreamSocket {
     let unfollow = (): void => {};
     const forget = (): void => {
       subscription.end();
+      this.#waiting.delete(subscription);
       unfollow();
       this.#subscriptions.delete(id);
     };
     const subscription = new LedgerSubscription(ledger, {
-      isFull: () => this.#isFull(() => subscription.pump()),
+      isFull: () => this.#isFull(subscription),
       past: (event) => this.#send({ type: "event", id, event }),
       live: (batch) => {
         if (this.socket.bufferedAmount <= LIMITS.stream.bufferBytes) {
@@ -172,11 +176,20 @@ class EventSocket extends StreamSocket {
    * Whether so much waits that earlier events must wait, too. Continues when the socket has
    * drained.
    */
-  #isFull(drained: () => void): boolean {
+  #isFull(subscription: LedgerSubscription): boolean {
     const transport = (this.socket as unknown as { _socket?: Duplex })._socket;
     if (transport?.writableNeedDrain !== true) return false;
-    transport.once("drain", drained);
+    this.#waiting.add(subscription);
+    if (!this.#isDraining) transport.once("drain", () => this.#drained());
+    this.#isDraining = true;
     return true;
+  }
+
+  #drained(): void {
+    const waiting = [...this.#waiting];
+    this.#waiting.clear();
+    this.#isDraining = false;
+    for (const subscription of waiting) subscription.pump();
   }
 
   #send(message: StreamMessage): void {

@@ -112,13 +112,22 @@ export class BrowserSessions {
     return this.#byDigest.get(digestOf(secret))?.token_id ?? null;
   }
 
-  /** Ends a session. A missing one has already ended. */
+  /**
+   * Ends a session. A missing one has already ended. One that the disk keeps is still there, so
+   * that it can be ended again.
+   */
   async end(secret: string): Promise<void> {
     const session = this.#byDigest.get(digestOf(secret));
     if (session === undefined) return;
-    this.#byDigest.delete(session.digest);
-    await this.#save();
+    // Without its token it opens nothing, whatever becomes of the file.
     await this.#release(session);
+    this.#byDigest.delete(session.digest);
+    try {
+      await this.#save();
+    } catch (error) {
+      this.#byDigest.set(session.digest, session);
+      throw error;
+    }
   }
 
   async #add(tokenId: string, ownsToken: boolean): Promise<string> {
@@ -153,8 +162,8 @@ export class BrowserSessions {
         const oldest = [...this.#byDigest.values()].find((session) => session.owns_token);
         if (!(error instanceof Refusal && error.code === "limit_reached") || oldest === undefined)
           throw error;
-        this.#byDigest.delete(oldest.digest);
         await this.#release(oldest);
+        this.#byDigest.delete(oldest.digest);
       }
     }
   }
@@ -169,8 +178,8 @@ export class BrowserSessions {
       if (crowded || dead) gone.push(session);
     }
     for (const session of gone) {
-      this.#byDigest.delete(session.digest);
       await this.#release(session);
+      this.#byDigest.delete(session.digest);
     }
   }
 

@@ -55,6 +55,8 @@ function checkSame(
 export class CrossGroup {
   readonly #chats: Chats;
   readonly #deps: MessagingDependencies;
+  /** On their way, by the id that they arrive with. */
+  readonly #underWay = new Map<string, Promise<SentAcross>>();
 
   constructor(chats: Chats, deps: MessagingDependencies) {
     this.#chats = chats;
@@ -139,9 +141,12 @@ export class CrossGroup {
 
   /** What a first attempt left unfinished; the answer of a retry. */
   async complete(chat: GroupChat, source: MessageEvent, ordinal: number): Promise<SentAcross> {
+    const arrivesAs = remoteId(chat.group.group_id, source.id);
+    const running = this.#underWay.get(arrivesAs);
+    if (running !== undefined) return { ...(await running), duplicate: true };
     const { dst_group_id: dstGroupId = "", message_mode: messageMode } = source.data;
     const destination = this.#chats.find(dstGroupId);
-    const arrived = destination?.ledger.ordinalOf(remoteId(chat.group.group_id, source.id));
+    const arrived = destination?.ledger.ordinalOf(arrivesAs);
     if (destination !== undefined && arrived !== undefined) {
       if (chat.projection.halfDone.has(source.id)) await this.#receipt(chat, source, null);
       return {
@@ -158,7 +163,7 @@ export class CrossGroup {
     return this.#transfer(chat, source, true);
   }
 
-  /** At the start: completes every message that has no receipt. */
+  /** When the Group is taken up: completes every message that has no receipt. */
   async completeAll(chat: GroupChat): Promise<void> {
     const ordinals = [...chat.projection.halfDone.values()];
     for (const ordinal of ordinals) {
@@ -170,7 +175,14 @@ export class CrossGroup {
     }
   }
 
-  async #transfer(chat: GroupChat, source: MessageEvent, duplicate: boolean): Promise<SentAcross> {
+  #transfer(chat: GroupChat, source: MessageEvent, duplicate: boolean): Promise<SentAcross> {
+    const arrivesAs = remoteId(chat.group.group_id, source.id);
+    const done = this.#carry(chat, source, duplicate).finally(() => this.#underWay.delete(arrivesAs));
+    this.#underWay.set(arrivesAs, done);
+    return done;
+  }
+
+  async #carry(chat: GroupChat, source: MessageEvent, duplicate: boolean): Promise<SentAcross> {
     let event: MessageEvent;
     try {
       event = await this.#arrive(chat, source);

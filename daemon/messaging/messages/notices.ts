@@ -74,10 +74,21 @@ export class Notices {
     this.#timer = null;
   }
 
+  /** Never throws: it runs in other people's calls and timers. */
   #arm(): void {
     if (this.#closed) return;
-    const [next] = this.#due(Number.POSITIVE_INFINITY, 1);
-    if (next !== undefined) this.#armFor(Math.max(0, next.at - this.#deps.clock.now()));
+    try {
+      const [next] = this.#due(Number.POSITIVE_INFINITY, 1);
+      if (next !== undefined) this.#armFor(Math.max(0, next.at - this.#deps.clock.now()));
+    } catch (error) {
+      this.#failed(error);
+    }
+  }
+
+  /** The disk can't be read or written now. */
+  #failed(error: unknown): void {
+    this.#deps.log.warn("notices", { group_id: this.#chat.group.group_id, ...errorFields(error) });
+    if (!this.#closed) this.#armFor(RETRY_MS);
   }
 
   /** An earlier timer stays. */
@@ -105,8 +116,7 @@ export class Notices {
       this.#arm();
     } catch (error) {
       this.#isSweeping = false;
-      this.#deps.log.warn("notices", { group_id: this.#chat.group.group_id, ...errorFields(error) });
-      if (!this.#closed) this.#armFor(RETRY_MS);
+      this.#failed(error);
     }
   }
 

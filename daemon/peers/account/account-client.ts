@@ -3,6 +3,7 @@
  * parsed, and parsed strictly. The device's token goes only into its header.
  */
 import type { HttpClient, HttpFailure, HttpOutcome } from "../../../platform/http/client.ts";
+import { shownName } from "../../../shared/foreign-text.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import { HEADERS, MEMBERSHIP_VERSION } from "../../../shared/names.ts";
 import { parsedJsonBytes } from "../../../shared/strict-json.ts";
@@ -10,6 +11,7 @@ import { PRODUCT_VERSION } from "../../../shared/version.ts";
 import {
   AccountRefusal,
   DeviceCode,
+  DeviceDisabled,
   DeviceName,
   DeviceToken,
   DeviceTokenError,
@@ -96,12 +98,20 @@ export class AccountClient {
     return this.#ask({ origin, method: "POST", path: "/v1/device/name", token, body, schema: DeviceName });
   }
 
-  /** Retires a device, unless the account doesn't have it any more. */
+  /**
+   * Retires a device, unless the account doesn't have it any more. The credential is forgotten
+   * after that, so only the service's own word counts, and no page of a proxy in front of it.
+   */
   async retire({ account_origin: origin, device_token: token }: Binding): Promise<Answered<unknown>> {
     const path = "/v1/device/disable";
-    const answer = await this.#ask({ origin, method: "POST", path, token, body: {}, schema: ANYTHING });
+    const schema = DeviceDisabled;
+    const outcome = await this.#send({ origin, method: "POST", path, token, body: {}, schema });
+    const answer = answered(outcome, schema, origin);
     const isGone = !answer.ok && (answer.failure.kind === "logged_out" || answer.failure.kind === "disabled");
-    return isGone ? { ok: true, value: null } : answer;
+    if (!isGone || outcome.kind === "failed") return answer;
+    if (parsedJsonBytes(AccountRefusal, outcome.body) !== null) return { ok: true, value: null };
+    const words = `What answers there isn't an account service (status ${outcome.status}).`;
+    return { ok: false, failure: passing("account_invalid", words, origin) };
   }
 
   register(
@@ -182,8 +192,6 @@ const FAILED: Record<HttpFailure, string> = {
   aborted: "account_unreachable",
 };
 
-const ANYTHING: Schema<unknown> = { safeParse: (value) => ({ data: value }) };
-
 function answered<Value>(outcome: HttpOutcome, schema: Schema<Value>, origin: string): Answered<Value> {
   if (outcome.kind === "failed") {
     return { ok: false, failure: passing(FAILED[outcome.why], outcome.reason, origin) };
@@ -230,15 +238,16 @@ function failureOf(
     const message = said || "The account service doesn't accept this version. Update svc.";
     return { kind: "rejected", code, message, ...never };
   }
-  return passing(refusal?.code ?? "account_invalid", `It answers with status ${status}.`, origin);
+  return passing(refusal?.code ?? "account_invalid", said || `It answers with status ${status}.`, origin);
 }
 
 function passing(code: string, reason: string, origin: string): AccountFailure {
   return { kind: "passing", code, message: `${origin}: ${reason}`, retrySeconds: 0 };
 }
 
+/** The service's sentence, on one line and without what steers a terminal or hides text. */
 function shortened(message: string): string {
-  const characters = Array.from(message);
+  const characters = Array.from(shownName(message).trim());
   const most = link.errorMessageCharacters;
-  return characters.length <= most ? message : `${characters.slice(0, most - 1).join("")}…`;
+  return characters.length <= most ? characters.join("") : `${characters.slice(0, most - 1).join("")}…`;
 }

@@ -19,7 +19,7 @@ import { registrationStatement } from "../../../shared/wire/v1/signing.ts";
 import { Time } from "../../../shared/wire/v1/time.ts";
 import { type Signer, signStatement } from "../wire/statements.ts";
 import type { AccountClient, AccountFailure, Answered } from "./account-client.ts";
-import { failureOf, Lease, lifetimeProblem } from "./lease.ts";
+import { failureOf, Lease, lifetimeProblem, unkept } from "./lease.ts";
 import type { AccountMembers } from "./members.ts";
 import type { Binding, Membership } from "./membership.ts";
 import { type Question, RefreshCycle } from "./refresh-cycle.ts";
@@ -66,8 +66,11 @@ export class AccountDirectory {
   #document: JsonDocument<Snapshot> | null;
   #creating: Promise<JsonDocument<Snapshot>> | null = null;
   #problem: string | null;
-  /** After a definite refusal of this binding, even while that can't be written. */
-  #refused: Binding | null = null;
+  /**
+   * Why the last question of this run failed. It counts at once, also while it can't be written.
+   * After a definite refusal, what was confirmed before counts no more.
+   */
+  #failed: { binding: Binding; failure: AccountFailure; isDefinite: boolean } | null = null;
   readonly #lease: Lease;
   readonly #cycle: RefreshCycle;
   readonly #stops: (() => void)[] = [];
@@ -114,9 +117,11 @@ export class AccountDirectory {
 
   /** The record of the current binding; null without one. */
   get snapshot(): Readonly<Snapshot> | null {
-    const binding = this.#deps.membership.binding;
+    const { binding } = this.#deps.membership;
+    if (binding === null) return null;
     const value = this.#document?.value;
-    return binding !== null && value !== undefined && this.#isOf(value, binding) ? value : null;
+    if (value !== undefined && this.#isOf(value, binding)) return this.#told(value, binding);
+    return this.#failed?.binding === binding ? this.#told(this.#first(binding), binding) : null;
   }
 
   /**
@@ -126,8 +131,7 @@ export class AccountDirectory {
   get current(): Readonly<Directory> | null {
     const { clock, membership, identity } = this.#deps;
     const directory = this.snapshot?.directory ?? null;
-    if (directory === null || membership.binding === this.#refused || !this.#lease.covers(directory))
-      return null;
+    if (directory === null || !this.#lease.covers(directory)) return null;
     return problemOf(directory, membership.binding!, identity, clock.now()) === null ? directory : null;
   }
 
@@ -164,17 +168,21 @@ export class AccountDirectory {
     const answer = await this.#ask(question);
     // The answer belongs to a binding that may have ended meanwhile.
     if (!isCurrent()) return;
-    const checked = answer.ok ? checkedAnswer(answer.value, binding, identity, clock.now()) : answer;
-    if (!checked.ok) log.warn("account_directory", { code: checked.failure.code });
-    if (!checked.ok && checked.failure.kind !== "passing") {
-      this.#refused = binding;
-      this.#changed.tell();
+    let checked = answer.ok ? checkedAnswer(answer.value, binding, identity, clock.now()) : answer;
+    if (!checked.ok) this.#fail(binding, checked.failure);
+    try {
+      await this.#write(binding, checked, isCurrent);
+    } catch (error) {
+      log.warn("account_directory", errorFields(error));
+      if (checked.ok) {
+        checked = { ok: false, failure: unkept(error) };
+        this.#fail(binding, checked.failure);
+      }
     }
-    await this.#write(binding, checked, isCurrent);
     if (!isCurrent()) return;
     if (checked.ok) {
       this.#lease.begin(checked.value, asked);
-      this.#refused = null;
+      this.#failed = null;
     }
     question.answered(checked.ok, checked.ok ? 0 : checked.failure.retrySeconds);
     this.#lease.await();
@@ -182,6 +190,34 @@ export class AccountDirectory {
     if (checked.ok) await this.#deps.members.take(binding, checked.value, isCurrent);
     if (!isCurrent()) return;
     this.#changed.tell();
+  }
+
+  #fail(binding: Binding, failure: AccountFailure): void {
+    this.#deps.log.warn("account_directory", { code: failure.code });
+    const wasDefinite = this.#failed?.binding === binding && this.#failed.isDefinite;
+    this.#failed = { binding, failure, isDefinite: wasDefinite || failure.kind !== "passing" };
+    this.#changed.tell();
+  }
+
+  /** The binding's record with how the last question of this run failed. */
+  #told(record: Readonly<Snapshot>, binding: Binding): Snapshot {
+    if (this.#failed?.binding !== binding) return record;
+    const { failure, isDefinite } = this.#failed;
+    const { code, message } = failure;
+    const directory = isDefinite ? null : record.directory;
+    return { ...record, directory, error_code: code, error_message: message };
+  }
+
+  #first(binding: Binding): Snapshot {
+    return {
+      account_origin: binding.account_origin,
+      device_id: binding.device_id,
+      instance_id: this.#deps.identity.instance_id,
+      directory: null,
+      checked_at: null,
+      error_code: null,
+      error_message: null,
+    };
   }
 
   /**
@@ -209,13 +245,9 @@ export class AccountDirectory {
   async #write(binding: Binding, checked: Answered<Directory>, isCurrent: () => boolean): Promise<void> {
     const { clock } = this.#deps;
     await this.#change(binding, isCurrent, (before): Snapshot => {
-      if (checked.ok) {
-        const confirmed = { directory: checked.value, checked_at: timestamp(clock) };
-        return { ...before, ...confirmed, error_code: null, error_message: null };
-      }
-      const { kind, code, message } = checked.failure;
-      const directory = kind === "passing" ? before.directory : null;
-      return { ...before, directory, error_code: code, error_message: message };
+      if (!checked.ok) return this.#told(before, binding);
+      const confirmed = { directory: checked.value, checked_at: timestamp(clock) };
+      return { ...before, ...confirmed, error_code: null, error_message: null };
     });
   }
 
@@ -229,24 +261,15 @@ export class AccountDirectory {
     isCurrent: () => boolean,
     change: (before: Readonly<Snapshot>) => Snapshot,
   ): Promise<void> {
-    const fresh: Snapshot = {
-      account_origin: binding.account_origin,
-      device_id: binding.device_id,
-      instance_id: this.#deps.identity.instance_id,
-      directory: null,
-      checked_at: null,
-      error_code: null,
-      error_message: null,
-    };
     const document = this.#document ?? (await this.#creating);
     if (document === null) {
-      this.#creating = JsonDocument.create(options(this.#deps), change(fresh));
+      this.#creating = JsonDocument.create(options(this.#deps), change(this.#first(binding)));
       this.#document = await this.#creating.finally(() => {
         this.#creating = null;
       });
     } else {
       await document.update((value) =>
-        isCurrent() ? change(this.#isOf(value, binding) ? value : fresh) : value,
+        isCurrent() ? change(this.#isOf(value, binding) ? value : this.#first(binding)) : value,
       );
     }
     this.#problem = null;

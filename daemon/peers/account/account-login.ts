@@ -28,7 +28,8 @@ const ENDINGS: Readonly<Record<string, string>> = {
 export class AccountLogin {
   readonly #deps: Dependencies;
   #timer: Timer | null = null;
-  #asking: Promise<void> | null = null;
+  /** Another login may begin while an earlier one is still asked for. */
+  readonly #asking = new Set<Promise<void>>();
   #isClosed = false;
 
   constructor(deps: Dependencies) {
@@ -44,7 +45,7 @@ export class AccountLogin {
   async close(): Promise<void> {
     this.#isClosed = true;
     this.#timer?.cancel();
-    await this.#asking;
+    await Promise.all(this.#asking);
   }
 
   /**
@@ -86,7 +87,7 @@ export class AccountLogin {
 
   /** Resolves when nothing is asked of the service: the own name after a grant has arrived, too. */
   async settled(): Promise<void> {
-    await this.#asking;
+    await Promise.all(this.#asking);
   }
 
   #askIn(pending: PendingLogin, seconds = pending.interval): void {
@@ -95,14 +96,13 @@ export class AccountLogin {
     this.#timer = this.#deps.clock.after(
       Math.min(seconds, LIMITS.link.pollSeconds) * 1000,
       () => {
-        this.#asking = this.#ask(pending)
+        const asking = this.#ask(pending)
           .catch((error: unknown) => {
             this.#deps.log.warn("account_login", errorFields(error));
             if (this.#waitsFor(pending)) this.#askIn(pending);
           })
-          .finally(() => {
-            this.#asking = null;
-          });
+          .finally(() => this.#asking.delete(asking));
+        this.#asking.add(asking);
       },
       { background: true },
     );
@@ -201,13 +201,15 @@ function checkUnlinked({ binding, value }: Membership): void {
   });
 }
 
+/** Failures whose reason says what helps, where time alone doesn't. */
+const EXPLAINED: ReadonlySet<string> = new Set(["account_untrusted", "wrong_host"]);
+
 /** What was refused for good isn't to be tried again: the message says what helps. */
 export function unavailable({ kind, message, code }: AccountFailure): Refusal {
   return new Refusal("account_unavailable", {
     specifics: message,
     ...(kind === "passing" ? {} : { remedy: "'svc account' shows the link." }),
-    // Its reason says what helps, and time alone doesn't.
-    ...(code === "account_untrusted" ? { remedy: "Then try again." } : {}),
+    ...(EXPLAINED.has(code) ? { remedy: "Then try again." } : {}),
     details: { cause: code },
   });
 }

@@ -185,6 +185,7 @@ export class Account {
   /** What is known, without asking anyone and without secrets. */
   status(): ResultOf<"connect_status"> {
     const { snapshot, current } = this.directory;
+    const { lastSync } = this.#links;
     return {
       connect:
         snapshot === null
@@ -192,6 +193,7 @@ export class Account {
           : {
               ...snapshot,
               directory: current,
+              ...(lastSync !== undefined && { group_sync: lastSync }),
               rejected: snapshot.directory === null && snapshot.error_code !== null,
             },
       account_label: this.#membership.value.account_label ?? null,
@@ -318,7 +320,11 @@ export class Account {
       await this.#login.cancel();
       const { binding } = this.#membership;
       const answer = binding === null ? null : await this.#client.retire(binding);
-      if (answer?.ok === false && !forget) throw unavailable(answer.failure);
+      if (answer?.ok === false && !forget) {
+        const { message: specifics, code: cause } = answer.failure;
+        const remedy = "Try again, or forget the link here alone with 'svc unlink --forget'.";
+        throw new Refusal("account_unavailable", { specifics, remedy, details: { cause } });
+      }
       await this.#membership.update((value) => {
         const { retiring, ...others } = value;
         const kept = forget && retiring !== undefined ? others : value;

@@ -17,7 +17,7 @@ import { type GroupLink, type GroupLinkEnd, GroupLinks } from "../../../shared/w
 import type { GroupRegistry } from "../../groups/registry.ts";
 import type { AccountClient, AccountFailure, Answered } from "./account-client.ts";
 import type { AccountDirectory, GroupSync } from "./account-directory.ts";
-import { failureOf, Lease, lifetimeProblem } from "./lease.ts";
+import { failureOf, Lease, lifetimeProblem, unkept } from "./lease.ts";
 import type { Binding, Membership } from "./membership.ts";
 import { type Question, RefreshCycle } from "./refresh-cycle.ts";
 
@@ -53,6 +53,8 @@ export class AccountGroupLinks {
   #problem: string | null;
   /** After a definite refusal of this binding, what was confirmed before counts no more. */
   #refused: Binding | null = null;
+  /** How the last question of this run went. It counts at once, also while it can't be written. */
+  #noted: { binding: Binding; sync: GroupSync } | null = null;
   /** Monotonic time until which somebody waits for a connection. */
   #awaitedUntil = 0;
   #stop: () => void = () => {};
@@ -124,9 +126,18 @@ export class AccountGroupLinks {
     return checkedAt === null && errorCode === null && problem === null ? "syncing" : "unavailable";
   }
 
-  /** How the last question went. */
+  /** How the last question went, in this run or an earlier one; undefined if there was none. */
+  get lastSync(): GroupSync | undefined {
+    const { directory, membership } = this.#deps;
+    const noted = this.#noted;
+    return noted !== null && noted.binding === membership.binding
+      ? noted.sync
+      : directory.snapshot?.group_sync;
+  }
+
+  /** The same; all null if there was none. */
   get sync(): GroupSync {
-    return this.#deps.directory.snapshot?.group_sync ?? UNCHECKED;
+    return this.lastSync ?? UNCHECKED;
   }
 
   /** Why connections can't be confirmed, in words; null when they can, or none is needed. */
@@ -178,26 +189,31 @@ export class AccountGroupLinks {
     const { clock, log, directory } = this.#deps;
     const { isCurrent } = question;
     const asked = clock.monotonic();
-    const answer = await this.#ask(question);
+    let answer = await this.#ask(question);
     if (!isCurrent()) return;
     if (answer.ok) {
-      await this.#write(answer.value, isCurrent);
+      answer = await this.#keep(answer, isCurrent);
       if (!isCurrent()) return;
+    }
+    if (answer.ok) {
       this.#lease.begin(answer.value, asked);
       this.#refused = null;
+      this.#note(question, { checked_at: timestamp(clock), error_code: null, error_message: null });
     } else {
-      log.warn("account_groups", { code: answer.failure.code });
-      if (answer.failure.kind !== "passing") await this.#refuse(question);
+      const { kind, code, message } = answer.failure;
+      log.warn("account_groups", { code });
+      this.#note(question, { ...this.sync, error_code: code, error_message: message });
+      if (kind !== "passing") await this.#refuse(question);
       if (!isCurrent()) return;
     }
     question.answered(answer.ok, answer.ok ? 0 : answer.failure.retrySeconds);
     this.#lease.await();
-    await directory.noteGroupSync(question, {
-      checked_at: answer.ok ? timestamp(clock) : this.sync.checked_at,
-      error_code: answer.ok ? null : answer.failure.code,
-      error_message: answer.ok ? null : answer.failure.message,
-    });
-    if (isCurrent()) this.#changed.tell();
+    this.#changed.tell();
+    await directory.noteGroupSync(question, this.sync);
+  }
+
+  #note({ binding }: Question, sync: GroupSync): void {
+    this.#noted = { binding, sync };
   }
 
   /** Asks, and reports what has to end. */
@@ -237,6 +253,19 @@ export class AccountGroupLinks {
       await this.#write({ ...last, links: [], expires_at: last.issued_at }, isCurrent);
     } catch (error) {
       this.#deps.log.warn("account_groups", errorFields(error));
+    }
+  }
+
+  /** The answer once it is written. */
+  async #keep(
+    answer: { ok: true; value: GroupLinks },
+    isCurrent: () => boolean,
+  ): Promise<Answered<GroupLinks>> {
+    try {
+      await this.#write(answer.value, isCurrent);
+      return answer;
+    } catch (error) {
+      return { ok: false, failure: unkept(error) };
     }
   }
 

@@ -3,6 +3,7 @@
  * the other one, for a machine that slept.
  */
 import type { Clock, Timer } from "../../../platform/clock.ts";
+import { storageRefusal } from "../../../platform/durable.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import { milliseconds } from "../../../shared/wire/v1/time.ts";
 import type { AccountFailure } from "./account-client.ts";
@@ -70,6 +71,12 @@ export function lifetimeProblem(answer: Lasting, now: number): AccountFailure | 
     return failureOf("passing", "account_clock_differs", words);
   }
   return null;
+}
+
+/** An answer that can't be written isn't used. */
+export function unkept(error: unknown): AccountFailure {
+  const { code, message } = storageRefusal(error);
+  return failureOf("passing", code, message);
 }
 
 export function failureOf(kind: AccountFailure["kind"], code: string, message: string): AccountFailure {

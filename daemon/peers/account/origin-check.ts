@@ -28,7 +28,11 @@ export async function checkOrigin({
   device_id: deviceId,
 }: Asked): Promise<ResultOf<"remote_access_check">> {
   if (origin === null) {
-    return { origin, reached: false, problem: "No origin is set. Set it with 'svc origin set'." };
+    return {
+      origin,
+      reached: false,
+      problem: "No origin is set. Set it with 'svc origin set https://HOST'.",
+    };
   }
   if (deviceId === null) {
     const problem = "This instance isn't linked to an account, so it proves its identity to nobody yet.";

@@ -43,6 +43,8 @@ export class RefreshCycle {
   #failures = 0;
   /** Monotonic time of the next question. */
   #dueAt = 0;
+  /** By when it was hastened while a question was running, which may not know the reason. */
+  #hastenedTo = Number.POSITIVE_INFINITY;
   #timer: Timer | null = null;
   #isClosed = false;
 
@@ -66,7 +68,9 @@ export class RefreshCycle {
 
   /** Asks no later than this many seconds from now. */
   hasten(seconds: number): void {
-    this.#dueAt = Math.min(this.#dueAt, this.#deps.clock.monotonic() + seconds * 1000);
+    const at = this.#deps.clock.monotonic() + seconds * 1000;
+    this.#dueAt = Math.min(this.#dueAt, at);
+    if (this.#running !== null) this.#hastenedTo = Math.min(this.#hastenedTo, at);
     this.#tick();
   }
 
@@ -99,6 +103,7 @@ export class RefreshCycle {
     const { binding } = membership;
     if (this.#isClosed || this.#running !== null || binding === null) return;
     this.#attempt = { binding, subject: subject(binding) };
+    this.#hastenedTo = Number.POSITIVE_INFINITY;
     const abort = new AbortController();
     const done = ask({
       ...this.#attempt,
@@ -126,5 +131,6 @@ export class RefreshCycle {
     const wait = isDone ? seconds() - early : Math.max(backoff, retrySeconds);
     this.#failures = isDone ? 0 : this.#failures + 1;
     this.#dueAt = clock.monotonic() + wait * 1000;
+    if (isDone) this.#dueAt = Math.min(this.#dueAt, this.#hastenedTo);
   }
 }

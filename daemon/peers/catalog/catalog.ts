@@ -91,6 +91,7 @@ export class CatalogReads {
     if (state.state === "gone") {
       throw new Refusal("connect_not_granted", {
         specifics: state.reason,
+        ...(state.remedy !== undefined && { remedy: state.remedy }),
         details: { instance_id: instanceId },
       });
     }

@@ -51,7 +51,14 @@ export class DirectAuthority implements ConnectAuthority {
         }),
       )
       .sort((one, other) => PRECEDENCE.indexOf(one.state) - PRECEDENCE.indexOf(other.state));
-    return relation === undefined ? null : this.#stateOf(relation, query.local_generation);
+    if (relation === undefined) return null;
+    const found = this.#stateOf(relation, query.local_generation);
+    if (found.state !== "gone") return found;
+    const remove = `svc direct remove ${relation.id} --group ${relation.local.group_id}`;
+    return {
+      ...found,
+      remedy: `Until it is removed, these Groups use no other connection. Remove it with '${remove}', or connect again with 'svc direct invite'.`,
+    };
   }
 
   forConnection(

@@ -100,7 +100,7 @@ export class Direct {
       isOnline: (id) => channels.has(id),
       isOurs: ({ local }) => local.public_key === identity.public_key,
     });
-    const hellos = new HelloCheck({ clock, relations, public_key: identity.public_key, isCurrent });
+    const hellos = new HelloCheck({ clock, log, relations, public_key: identity.public_key, isCurrent });
     this.#listener = new Listener({
       clock,
       random: deps.random,

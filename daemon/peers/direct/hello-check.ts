@@ -4,6 +4,7 @@
  */
 import { timingSafeEqual } from "node:crypto";
 import type { Clock } from "../../../platform/clock.ts";
+import { errorFields, type Log } from "../../../platform/log.ts";
 import { DirectHello, type DirectState } from "../../../shared/wire/v1/direct.ts";
 import { isJoined, isSameEnd, isTerminal, type Relation } from "./relation.ts";
 import { digestSecret, hasExpired, type Relations } from "./relations.ts";
@@ -18,6 +19,7 @@ export type Verdict =
 
 interface Dependencies {
   clock: Clock;
+  log: Log;
   relations: Relations;
   /** Our own key, base64. */
   public_key: string;
@@ -34,10 +36,10 @@ export class HelloCheck {
 
   /**
    * Checks the first frame of a peer that has proven `peer_key`, and records what it changes.
-   * Throws Refusal when the disk fails.
+   * Throws Refusal when the disk fails, except for a new name of the peer.
    */
   async judge(frame: unknown, peerKey: string): Promise<Verdict> {
-    const { relations, clock } = this.#deps;
+    const { relations, clock, log } = this.#deps;
     const hello = DirectHello.safeParse(frame);
     if (!hello.success) return silent(null, "The peer sent something other than a hello.");
     const { id, secret, endpoint } = hello.data;
@@ -59,7 +61,10 @@ export class HelloCheck {
     if (hasExpired(relation, clock.now())) {
       await relations.expire();
     } else if (relation.remote !== null) {
-      await relations.rename(id, endpoint);
+      // It is as good a connection under its earlier name.
+      await relations
+        .rename(id, endpoint)
+        .catch((error: unknown) => log.warn("direct name", errorFields(error)));
     } else if (!(await relations.bind(id, endpoint))) {
       return silent(id, "The Group that used this invitation is already connected to this one.");
     }

@@ -39,6 +39,8 @@ export class Listener {
   readonly #pending: PendingConnections;
   /** Connections whose channel came in here. */
   readonly #received = new Set<string>();
+  /** Where they came in, also while it is no longer bound there. */
+  #served: string | null = null;
   #wanted: DirectListener | null = null;
   #bound: { listener: BoundListener; bind: string } | null = null;
   #error: string | null = null;
@@ -87,13 +89,14 @@ export class Listener {
     const wanted = this.#wanted;
     this.#timer?.cancel();
     this.#timer = null;
-    if (this.#bound !== null && this.#bound.bind !== wanted?.bind) {
-      const { listener } = this.#bound;
+    if (this.#served !== null && this.#served !== wanted?.bind) {
+      const bound = this.#bound;
       this.#bound = null;
+      this.#served = null;
       this.#pending.endAll();
       for (const id of this.#received) channels.close(id, "The Direct listener was turned off.");
       this.#received.clear();
-      await listener.close();
+      await bound?.listener.close();
     }
     this.#error = null;
     if (wanted !== null && this.#bound === null) await this.#listen(wanted.bind);
@@ -109,6 +112,7 @@ export class Listener {
         (error) => this.#lost(error),
       );
       this.#bound = { listener, bind };
+      this.#served = bind;
       log.info("direct listening", { bind });
     } catch (error) {
       this.#error = listenProblem(bind, error);

@@ -6,6 +6,7 @@
 import { join } from "node:path";
 import {
   ensureDirectory,
+  errorCode,
   isTemporary,
   readWhole,
   replaceFile,
@@ -273,9 +274,20 @@ export class Outbox {
       this.#loosen(record.peer);
     }
     for (const [peer, removals] of this.#loose) {
-      await syncDirectory(this.#deps.files, join(this.#deps.directory, peer));
+      await this.#syncPeer(peer);
       // The sync says nothing about what was removed while it ran.
       if (this.#loose.get(peer) === removals) this.#loose.delete(peer);
+    }
+  }
+
+  async #syncPeer(peer: string): Promise<void> {
+    const { files, directory } = this.#deps;
+    try {
+      await syncDirectory(files, join(directory, peer));
+    } catch (error) {
+      // It couldn't be made, or it was removed from outside.
+      if (errorCode(error) !== "ENOENT") throw error;
+      await syncDirectory(files, directory);
     }
   }
 

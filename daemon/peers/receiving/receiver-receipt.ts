@@ -56,12 +56,13 @@ function byKey(chat: GroupChat, key: string): LedgerEvent | null {
 
 /**
  * When this generation of the Group began, if a reset began it and earlier messages can still come.
- * A connection of two Groups is one of their generations and ends with them. If the clock has been
- * set back since, the reset seems to be still to come; but it was before the Group was opened.
+ * A connection of two Groups is one of their generations and ends with them. The clock may have
+ * been set since: a reset that opened the Group is as long ago as that, and any other was before.
  */
 export function resetAt({ resetAt: reset, group }: GroupChat, { grant, now }: Admission): number | null {
   if (grant.pair !== null || reset === null) return null;
-  return Math.min(Date.parse(reset), now - group.openFor);
+  const opened = now - group.openFor;
+  return group.isReset ? opened : Math.min(Date.parse(reset), opened);
 }
 
 /**

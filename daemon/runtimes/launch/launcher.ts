@@ -86,7 +86,7 @@ export class Launcher {
     if (file === null) {
       throw new Refusal("runtime_not_installed", {
         specifics: `The program ${JSON.stringify(program)} isn't on this machine.`,
-        remedy: `Install it, or give the Actor another command: svc actor update ${actor.id} -- COMMAND.`,
+        remedy: `Install it, or give the Actor another command with 'svc actor update ${actor.id} -- COMMAND'.`,
         details: { program },
       });
     }

@@ -7,6 +7,7 @@ import { basename, join } from "node:path";
 import { syncDirectory, unlinkIfThere } from "../../../platform/durable.ts";
 import type { Files } from "../../../platform/files.ts";
 import { errorFields, type Log } from "../../../platform/log.ts";
+import type { StoredActor } from "../../../shared/model.ts";
 import type { OpenGroup } from "../../groups/group.ts";
 import type { Chats } from "../../messaging/group-chat.ts";
 import { ENDED_UNREAD } from "../../messaging/kinds.ts";
@@ -24,71 +25,85 @@ export interface LeftoverDependencies {
   lastRuns: LastRuns;
 }
 
-/** Nothing here keeps the daemon from starting: failures are logged. */
+/**
+ * Nothing here keeps the daemon from starting: what fails is logged, and keeps nothing else from
+ * ending.
+ */
 export async function clearLeftovers(deps: LeftoverDependencies, group: OpenGroup): Promise<void> {
-  try {
-    await endClaims(deps, group);
-    await endProcesses(deps, group);
-  } catch (error) {
-    deps.log.warn("leftovers", { group_id: group.group_id, ...errorFields(error) });
+  const trying = async (step: () => Promise<void>): Promise<void> => {
+    try {
+      await step();
+    } catch (error) {
+      deps.log.warn("leftovers", { group_id: group.group_id, ...errorFields(error) });
+    }
+  };
+  for (const actor of group.record.actors) {
+    await trying(() => endClaims(deps.messaging, group, actor, "daemon_ended"));
+    await trying(() => endProcess(deps, group, actor));
   }
+  await trying(() => endRemoved(deps, group));
 }
 
 /**
- * A claim whose end the daemon didn't live to see: the bytes may have been written or not. A
- * message that was only queued was never read.
+ * Claims whose end nobody could record: the bytes may have been written or not. A message that was
+ * only queued was never read. Call it while no process of the Actor runs.
  */
-async function endClaims({ messaging }: LeftoverDependencies, group: OpenGroup): Promise<void> {
+export async function endClaims(
+  messaging: Chats,
+  group: OpenGroup,
+  actor: StoredActor,
+  reason: string,
+): Promise<void> {
   const chat = messaging.find(group.group_id);
-  if (chat === undefined) return;
-  for (const actor of group.record.actors) {
-    const claimed = actor.runner === "pty" ? [...(chat.queueOf(actor)?.claimed ?? [])] : [];
-    if (claimed.length === 0) continue;
-    await chat.ledger.appendAll(
-      claimed.map(([sourceEventId, { batch_id: batchId, queued }]) =>
-        deliveryEvent(
-          chat,
-          { actor_id: actor.id, generation: actor.generation },
-          queued
-            ? { source_event_id: sourceEventId, batch_id: batchId, state: "failed", reason: ENDED_UNREAD }
-            : {
-                source_event_id: sourceEventId,
-                batch_id: batchId,
-                state: "ambiguous",
-                reason: "daemon_ended",
-              },
-        ),
-      ),
-    );
-  }
+  const claimed = actor.runner === "pty" ? [...(chat?.queueOf(actor)?.claimed ?? [])] : [];
+  if (chat === undefined || claimed.length === 0) return;
+  const whose = { actor_id: actor.id, generation: actor.generation };
+  await chat.ledger.appendAll(
+    claimed.map(([sourceEventId, { batch_id: batchId, queued }]) => {
+      const claim = { source_event_id: sourceEventId, batch_id: batchId };
+      return deliveryEvent(
+        chat,
+        whose,
+        queued
+          ? { ...claim, state: "failed", reason: ENDED_UNREAD }
+          : { ...claim, state: "ambiguous", reason },
+      );
+    }),
+  );
 }
 
-async function endProcesses(
-  { files, identities, ends, lastRuns }: LeftoverDependencies,
-  group: OpenGroup,
-): Promise<void> {
+function sweep({ identities, ends }: LeftoverDependencies, stored: StoredLaunch): Promise<void> {
+  // A pid by itself means nothing here: the machine may have been started since.
+  return ends.sweep({ ...stored, pid: identities.isAlive(stored) ? stored.pid : null });
+}
+
+async function endProcess(deps: LeftoverDependencies, group: OpenGroup, actor: StoredActor): Promise<void> {
+  const { identities, lastRuns } = deps;
+  const stored = identities.committed(group, actor.id);
+  if (stored === null) return;
+  if (stored !== "corrupt") await sweep(deps, stored);
+  const generation = stored === "corrupt" ? actor.generation : stored.generation;
+  await identities.end(group, { actor_id: actor.id, generation });
+  // It was another Actor's, which was removed.
+  if (generation !== actor.generation) return;
+  lastRuns.ended(group, actor, "the daemon ended unexpectedly");
+  await group.note({
+    kind: "actor.stop",
+    by: "system",
+    data: { actor_id: actor.id, reason: "daemon_ended" },
+  });
+}
+
+/** Of Actors that were removed in the meantime. */
+async function endRemoved(deps: LeftoverDependencies, group: OpenGroup): Promise<void> {
+  const { files, identities } = deps;
   const { launches } = group.paths;
   if (files.stat(launches) === null) return;
-  const sweep = (stored: StoredLaunch): Promise<void> =>
-    // A pid by itself means nothing here: the machine may have been started since.
-    ends.sweep({ ...stored, pid: identities.isAlive(stored) ? stored.pid : null });
-  for (const actor of group.record.actors) {
-    const stored = identities.committed(group, actor.id);
-    if (stored === null) continue;
-    if (stored !== "corrupt") await sweep(stored);
-    const generation = stored === "corrupt" ? actor.generation : stored.generation;
-    await identities.end(group, { actor_id: actor.id, generation });
-    // It was another Actor's, which was removed.
-    if (generation !== actor.generation) continue;
-    lastRuns.ended(group, actor, "the daemon ended unexpectedly");
-    const data = { actor_id: actor.id, reason: "daemon_ended" };
-    await group.note({ kind: "actor.stop", by: "system", data });
-  }
-  // Of Actors that were removed in the meantime.
-  const rest = files.list(launches);
+  const there = new Set(group.record.actors.map(({ id }) => id));
+  const rest = files.list(launches).filter((name) => !there.has(basename(name, ".json")));
   for (const name of rest) {
     const stored = identities.committed(group, basename(name, ".json"));
-    if (stored !== null && stored !== "corrupt") await sweep(stored);
+    if (stored !== null && stored !== "corrupt") await sweep(deps, stored);
     unlinkIfThere(files, join(launches, name));
   }
   if (rest.length > 0) await syncDirectory(files, launches);

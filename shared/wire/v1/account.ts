@@ -91,6 +91,9 @@ export const AccountRefusal = z.object({
 /** The answer to `POST /v1/device/name`. */
 export const DeviceName = z.object({ display_name: text(connect.nameBytes) });
 
+/** The answer to `POST /v1/device/disable`. */
+export const DeviceDisabled = z.object({ disabled: z.literal(true) });
+
 /** C0 and C1 controls and what changes the direction of text (docs/protocol.md#account). */
 // oxlint-disable-next-line no-control-regex
 const UNNAMEABLE = /[\u0000-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/u;

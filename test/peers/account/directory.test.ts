@@ -103,12 +103,41 @@ describe("the account's directory", () => {
     files.fault = ({ name }) => (name === "create" || name === "write" ? "ENOSPC" : null);
     await setting.directory.refresh();
     assert.equal(setting.directory.current, null);
+    assert.equal(setting.directory.snapshot?.directory, null);
+    assert.equal(setting.directory.snapshot.error_code, "device_disabled");
+    setting.answer = () => "down";
+    await setting.directory.refresh();
+    assert.equal(setting.directory.snapshot?.directory, null);
+    assert.equal(setting.directory.snapshot.error_code, "account_unreachable");
     files.fault = null;
     await setting.directory.refresh();
-    assert.equal(setting.directory.snapshot?.error_code, "device_disabled");
+    await setting.reopen();
+    assert.equal(setting.directory.snapshot?.directory, null);
+    assert.equal(setting.directory.snapshot.error_code, "account_unreachable");
     setting.answer = null;
     await setting.directory.refresh();
     assert.ok(setting.directory.current !== null);
+  });
+
+  it("says that the disk is full, and asks no sooner than the account service wants", async () => {
+    const files = new SimulatedFiles();
+    setting = await DirectorySetting.open({ files });
+    const { directory } = setting;
+    files.fault = ({ name }) => (name === "create" ? "ENOSPC" : null);
+    directory.start();
+    await until("the first answer", () => directory.trouble);
+    assert.equal(directory.current, null);
+    assert.equal(directory.snapshot?.error_code, "storage_full");
+    await setting.settled();
+    setting.answer = () => ({ status: 429, body: {}, headers: { "retry-after": "300" } });
+    await setting.untilAsked();
+    assert.equal(directory.snapshot?.error_code, "rate_limited");
+    assert.equal(await setting.untilAsked(), 300);
+    setting.answer = null;
+    files.fault = null;
+    await setting.untilAsked();
+    assert.ok(directory.current !== null);
+    assert.equal(directory.trouble, null);
   });
 
   it("takes no answer for an earlier binding, nor one after the end", async () => {

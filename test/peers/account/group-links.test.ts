@@ -7,6 +7,7 @@ import { WebTransport } from "../../../daemon/peers/https/web-transport.ts";
 import type { HttpAsked, HttpClient } from "../../../platform/http/client.ts";
 import { RealRandom } from "../../../platform/real-random.ts";
 import { verifies } from "../../requirements.ts";
+import { SimulatedFiles } from "../../simulation/files.ts";
 import { until } from "../../support/until.ts";
 import { ACCOUNT, newIdentity, ORIGIN } from "../receiver-setting.ts";
 import { type Answer, DirectorySetting } from "./directory-setting.ts";
@@ -182,6 +183,41 @@ describe("connections to other accounts", () => {
     assert.equal(state(), "granted");
   });
 
+  it("say how the last question went, also while that can't be written", async () => {
+    answer = () => ({ status: 401, body: {} });
+    links.start();
+    await until("the refusal", () => links.sync.error_code === "account_logged_out");
+    await setting.settled();
+    const { files } = setting;
+    assert.ok(files instanceof SimulatedFiles);
+    // What the question brought is written, and not how it went.
+    files.fault = ({ name, path }) =>
+      name === "create" && path.startsWith("/secrets/.connect.json") ? "ENOSPC" : null;
+    answer = () => ({ status: 200, body: body([link()]) });
+    await links.refresh();
+    assert.equal(links.status, "ready");
+    assert.equal(links.sync.error_code, null);
+    answer = () => ({ status: 401, body: {} });
+    await links.refresh();
+    assert.equal(links.status, "unavailable");
+    assert.equal(links.sync.error_code, "account_logged_out");
+  });
+
+  it("aren't used while they can't be written, and it is said why", async () => {
+    const { files } = setting;
+    assert.ok(files instanceof SimulatedFiles);
+    files.fault = ({ name, path }) =>
+      name === "create" && path.includes("connect_groups") ? "ENOSPC" : null;
+    links.start();
+    await until("the first answer", () => links.trouble);
+    assert.equal(links.status, "unavailable");
+    assert.equal(links.sync.error_code, "storage_full");
+    files.fault = null;
+    await links.refresh();
+    assert.equal(links.status, "ready");
+    assert.equal(links.trouble, null);
+  });
+
   it("are asked for every minute, and after failures later and later, beside the directory", async () => {
     verifies("LIM-009");
     const { clock } = setting;
@@ -278,5 +314,32 @@ describe("connections to other accounts", () => {
       assert.deepEqual(links.current?.links, []);
     }
     assert.deepEqual(asked, [{ invalidated: [CONNECTION] }, { invalidated: [CONNECTION] }]);
+  });
+
+  it("are reported at once when their Group goes while a question is answered", async () => {
+    verifies("EXT-039");
+    const { files } = setting;
+    assert.ok(files instanceof SimulatedFiles);
+    const asked: string[] = [];
+    answer = ({ method }) => {
+      asked.push(method);
+      return { status: 200, body: body(method === "GET" ? [link()] : []) };
+    };
+    links.start();
+    await until("the first answer", () => links.current);
+    await setting.settled();
+    asked.length = 0;
+    const held: (() => void)[] = [];
+    files.later = (task) => void held.push(task);
+    const refreshed = links.refresh();
+    await until("the write", () => held.length > 0);
+    generation = null;
+    links.groupsChanged();
+    files.later = (task) => void setImmediate(task);
+    for (const task of held.splice(0)) task();
+    await refreshed;
+    await until("the report", () => asked.includes("POST"));
+    assert.deepEqual(asked, ["GET", "GET", "POST"]);
+    await setting.settled();
   });
 });

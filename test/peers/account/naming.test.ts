@@ -23,12 +23,17 @@ describe("the name of an instance in its account", () => {
   let pending: number;
   /** Why no answer comes. */
   let failure: HttpFailure | null = null;
+  /** A refusal by which every request is answered. */
+  let refusal: { status: number; code: string; message: string } | null = null;
+  /** Keeps a request waiting. */
+  let hold: ((path: string) => Promise<void> | undefined) | null = null;
   let login: AccountLogin;
 
   const http: HttpClient = {
     async request({ url }): Promise<HttpOutcome> {
       const path = new URL(url).pathname;
       asked.push(path);
+      await hold?.(path);
       if (failure !== null) return { kind: "failed", why: failure, escaped: false, reason: "That's why." };
       const answer = (status: number, body: object): HttpOutcome => ({
         kind: "answered",
@@ -36,9 +41,17 @@ describe("the name of an instance in its account", () => {
         headers: {},
         body: Buffer.from(JSON.stringify(body)),
       });
+      if (refusal !== null) {
+        const { status, code, message } = refusal;
+        return answer(status, { error: { code, message } });
+      }
       if (path === "/v1/device/code") {
         const page = `${ORIGIN}/device`;
-        const codes = { device_code: "d".repeat(43), user_code: "BCDF-GHJK", verification_uri: page };
+        const codes = {
+          device_code: `${asked.length}`.padStart(43, "d"),
+          user_code: "BCDF-GHJK",
+          verification_uri: page,
+        };
         return answer(200, { ...codes, expires_in: 900, interval: 5 });
       }
       if (path === "/v1/device/token") {
@@ -52,6 +65,10 @@ describe("the name of an instance in its account", () => {
     },
     close: () => {},
   };
+  afterEach(() => {
+    hold = null;
+  });
+
   const namings = () => asked.filter((path) => path === "/v1/device/name").length;
 
   async function opened(hostname: string): Promise<void> {
@@ -93,6 +110,37 @@ describe("the name of an instance in its account", () => {
     assert.equal(asked.length, before);
   });
 
+  it("comes before a person's, also when the answer to an earlier login comes in between", async () => {
+    clock = new ManualClock();
+    files = new SimulatedFiles();
+    files.mkdir("/secrets");
+    asked = [];
+    pending = 1;
+    await opened("workbench");
+    const gates: { path: string; open: () => void }[] = [];
+    hold = (path) =>
+      path === "/v1/device/code" ? undefined : new Promise((open) => gates.push({ path, open }));
+    for (let count = 1; count <= 2; count += 1) {
+      await login.begin(ORIGIN);
+      clock.advance(5000);
+      await until("the question", () => gates.length === count);
+    }
+    const [earlier, later] = gates;
+    earlier!.open();
+    for (let turn = 0; turn < 20; turn += 1) await new Promise((resolve) => setImmediate(resolve));
+    let isSettled = false;
+    const settled = login.settled().then(() => {
+      isSettled = true;
+    });
+    later!.open();
+    await until("the naming", () => gates.length === 3);
+    assert.equal(gates[2]?.path, "/v1/device/name");
+    assert.equal(isSettled, false);
+    gates[2].open();
+    await settled;
+    await login.close();
+  });
+
   it("isn't the host's when that can't be a name", async () => {
     verifies("DIR-049");
     for (const hostname of ["h".repeat(61), "bell\u0007", "turned\u202e", ""]) {
@@ -118,6 +166,28 @@ describe("the name of an instance in its account", () => {
       assert.equal(asked.length, 2);
     } finally {
       failure = null;
+      await login.close();
+    }
+  });
+
+  it("needs the address of the service, which the service says", async () => {
+    asked = [];
+    files = new SimulatedFiles();
+    files.mkdir("/secrets");
+    await opened("workbench");
+    refusal = { status: 421, code: "wrong_host", message: "It is elsewhere. Use https://there.example." };
+    try {
+      await assert.rejects(login.begin(ORIGIN), {
+        message: `${ORIGIN}: It is elsewhere. Use https://there.example. Then try again.`,
+      });
+      // Whoever runs it steers no terminal and imitates no other line.
+      const message = "\u001b]0;title\u0007It\u200b is\u202e there.\nsvc: Done.";
+      refusal = { status: 400, code: "invalid_request", message };
+      await assert.rejects(login.begin(ORIGIN), {
+        message: "\u241b]0;title\u2407It\ufffd is\ufffd there. svc: Done. 'svc account' shows the link.",
+      });
+    } finally {
+      refusal = null;
       await login.close();
     }
   });

@@ -12,6 +12,8 @@ class Devices {
   readonly retired = new Set<string>();
   /** Nobody can retire a device. */
   isBroken = true;
+  /** What something in front of the account service answers instead. */
+  page: Answer | null = null;
   readonly #setting: DirectorySetting;
 
   constructor(setting: DirectorySetting) {
@@ -32,6 +34,7 @@ class Devices {
         return { status: 200, body: { ...token, device_id: "dev_2", hostname: "host" } };
       }
       case "/v1/device/disable":
+        if (this.page !== null) return this.page;
         if (this.isBroken) return "down";
         this.retired.add(device);
         return { status: 200, body: { disabled: true } };
@@ -118,6 +121,30 @@ describe("a device that an instance no longer is", () => {
     assert.deepEqual([...devices.retired], ["dev_2"]);
     assert.deepEqual(waiting(), []);
     assert.equal(clock.timers, 0);
+  });
+
+  it("isn't taken for retired because a page of a proxy says something", async () => {
+    await login.cancel();
+    setting.retirement.start();
+    await setting.membership.update((value) => ({
+      ...value,
+      retiring: [{ account_origin: ORIGIN, device_id: "dev_2", device_token: "token of dev_2" }],
+    }));
+    for (const page of [
+      { status: 404, body: "Not found" },
+      { status: 401, body: {} },
+      { status: 403, body: { error: "Forbidden" } },
+      { status: 200, body: {} },
+    ]) {
+      devices.page = page;
+      await setting.untilAsked();
+      assert.deepEqual(waiting(), ["dev_2"], String(page.status));
+    }
+    // The account service's own word counts.
+    const error = { code: "unauthenticated", message: "The device's credential is unknown." };
+    devices.page = { status: 401, body: { error } };
+    await setting.untilAsked();
+    assert.deepEqual(waiting(), []);
   });
 
   it("is given back when nobody waited for it any more", async () => {

@@ -473,6 +473,19 @@ describe("two daemons linked to one account", function () {
     assert.notEqual(retiredAt, null);
   });
 
+  it("keep the link when something in front of the account service answers for it", async () => {
+    const { device_id: deviceId } = await two.client.result("account_show", {});
+    for (const status of [401, 403, 404]) {
+      proxy.failing.set("/v1/device/disable", status);
+      const answer = await two.client.call("account_unlink", { forget: false });
+      assert.equal(!answer.ok && answer.error.code, "account_unavailable");
+      assert.match(answer.ok ? "" : answer.error.message, /'svc unlink --forget'/);
+    }
+    proxy.failing.clear();
+    const shown = await two.client.result("account_show", {});
+    assert.deepEqual([shown.state, shown.device_id], ["linked", deviceId]);
+  });
+
   it("stop when one of them is retired", async () => {
     verifies("OUT-026");
     const { device_id: deviceId } = await two.client.result("account_show", {});

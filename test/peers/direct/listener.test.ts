@@ -82,6 +82,25 @@ describe("a Direct listener", () => {
     assert.equal(host.direct.status(undefined).runtime?.bind, LISTENER.bind);
   });
 
+  it("ends the channels that it received when it is turned off after the system took it away", async () => {
+    verifies("DRC-050");
+    await world.close();
+    world = new World();
+    const failures: ((error: Error) => void)[] = [];
+    host = await world.instance("host");
+    const listen = host.links.listen.bind(host.links);
+    host.links.listen = (at, accept, failed) => {
+      failures.push(failed);
+      return listen(at, accept, failed);
+    };
+    const { id } = await world.connected(host);
+    failures.at(-1)!(Object.assign(new Error("too many open files"), { code: "EMFILE" }));
+    assert.equal(host.direct.status(undefined).runtime?.bind, null);
+    assert.equal(host.relation(id).online, true);
+    await host.direct.configure(null, undefined, undefined);
+    assert.equal(host.relation(id).online, false);
+  });
+
   it("isn't overwritten by a form that knows an older setting", async () => {
     await host.direct.configure(LISTENER, undefined, null);
     const other = { ...LISTENER, address: "other.example:1" };

@@ -208,6 +208,9 @@ describe("Direct relations that end", () => {
     assert.equal(route(), null);
     await host.direct.revoke(GROUP, id);
     assert.equal(route(), "gone");
+    const pinned = host.direct.authority.forPair(query);
+    const remedy = pinned?.state === "gone" ? (pinned.remedy ?? "") : "";
+    assert.ok(remedy.includes(`'svc direct remove ${id} --group ${GROUP}'`), remedy);
     await host.direct.remove(GROUP, id);
     assert.equal(host.direct.authority.forPair(query), null);
     assert.equal(host.direct.authority.forConnection(id, query, { local: "", remote: "" }).state, "gone");

@@ -238,6 +238,26 @@ describe("Direct relations", () => {
     assert.equal(ids.filter((id) => host.relation(id).remote !== null).length, 1);
   });
 
+  it("come online again although the disk has no room for the other side's new name", async () => {
+    const { host, joiner, id } = await world.connected();
+    joiner.groups.set(GROUP, { generation: "generation-1", title: "Renamed" });
+    host.files.fail = (step, path) =>
+      step === "write" && path.includes("direct_connections")
+        ? Object.assign(new Error("full"), { code: "ENOSPC" })
+        : null;
+    world.network.breakAll();
+    await until("it is offline", () => !host.relation(id).online && !joiner.relation(id).online);
+    world.clock.advance(5000);
+    await until("it is online", () => host.relation(id).online && joiner.relation(id).online);
+    assert.equal(host.relation(id).remote?.title, "Group");
+    host.files.fail = () => null;
+    world.network.breakAll();
+    await until("it is offline again", () => !host.relation(id).online && !joiner.relation(id).online);
+    world.clock.advance(5000);
+    await until("it is online again", () => host.relation(id).online);
+    assert.equal(host.relation(id).remote?.title, "Renamed");
+  });
+
   it("are checked every minute past the deadline until the receiver says what became of them", async () => {
     verifies("DRC-025", "DRC-031", "DRC-032", "DRC-040", "LIM-060", "LIM-061");
     const { host, joiner, id } = await world.joined();

@@ -43,8 +43,10 @@ export class World {
   }
 
   /** Two instances, invited and joined and not approved: "host" listens at 192.0.2.10:8847. */
-  async joined(): Promise<{ host: Instance; joiner: Instance; id: string; invitation: string }> {
-    const host = await this.instance("host");
+  async joined(
+    made?: Instance,
+  ): Promise<{ host: Instance; joiner: Instance; id: string; invitation: string }> {
+    const host = made ?? (await this.instance("host"));
     const joiner = await this.instance("joiner");
     await host.direct.configure(LISTENER, undefined, undefined);
     const invitation = await host.direct.invite(GROUP, undefined);
@@ -54,8 +56,10 @@ export class World {
   }
 
   /** The same, approved and online at both ends. */
-  async connected(): Promise<{ host: Instance; joiner: Instance; id: string; invitation: string }> {
-    const all = await this.joined();
+  async connected(
+    made?: Instance,
+  ): Promise<{ host: Instance; joiner: Instance; id: string; invitation: string }> {
+    const all = await this.joined(made);
     await all.host.direct.approve(GROUP, all.id);
     await rest();
     this.clock.advance(5000);

@@ -42,13 +42,11 @@ export function actorsColumn(
   conversation: Conversation,
   layout: Layout,
   administrator: boolean,
-  /** The feed is beside it, with what the Actors ask. */
-  beside: boolean,
   /** Where they have no other place. */
   settings: TemplateResult | null,
 ): TemplateResult {
   const hidable = layout.breadth === "wide" || (settings !== null && layout.breadth === "medium");
-  return html`<svc-actors .conversation=${conversation} ?administrator=${administrator} ?beside=${beside}></svc-actors>
+  return html`<svc-actors .conversation=${conversation} ?administrator=${administrator}></svc-actors>
     ${
       hidable || settings !== null
         ? html`<footer class="column-foot">${settings}${hidable ? hide(layout, "actors") : nothing}</footer>`

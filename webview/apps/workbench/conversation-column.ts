@@ -27,6 +27,8 @@ interface ConversationColumn {
   thread: string | null;
   /** The slot that is shown beside the feed. */
   slot: { slot: number; versionId: string | null } | null;
+  /** The window shows one column. */
+  narrow: boolean;
   /** Files are held over the page. */
   dragging: boolean;
   feed: Ref<FeedElement>;
@@ -63,7 +65,7 @@ export function conversationColumn(column: ConversationColumn): TemplateResult {
 }
 
 /** The search, the thread or a slot, over the feed or beside it. */
-function over({ conversation, host, search, filter, thread, slot }: ConversationColumn) {
+function over({ conversation, host, search, filter, thread, slot, narrow }: ConversationColumn) {
   if (search !== null)
     return html`<svc-search
       .conversation=${conversation}
@@ -83,6 +85,7 @@ function over({ conversation, host, search, filter, thread, slot }: Conversation
     .host=${host}
     .slotNumber=${slot.slot}
     .versionId=${slot.versionId}
+    ?narrow=${narrow}
   ></svc-presentations>`;
 }
 

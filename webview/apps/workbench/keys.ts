@@ -23,12 +23,14 @@ interface KeyActions {
 export function handleKey(event: KeyboardEvent, actions: KeyActions): void {
   if (event.defaultPrevented || document.querySelector("dialog[open]") !== null) return;
   const plain = !event.ctrlKey && !event.metaKey;
+  // With Caps Lock, letters are large.
+  const key = event.key.length === 1 && !event.shiftKey ? event.key.toLowerCase() : event.key;
   if (event.altKey && plain && (event.key === "ArrowUp" || event.key === "ArrowDown")) {
     event.preventDefault();
     actions.step(event.key === "ArrowUp" ? -1 : 1);
     return;
   }
-  if ((event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey && event.key === "k") {
+  if ((event.ctrlKey || event.metaKey) && !event.altKey && !event.shiftKey && key === "k") {
     if (event.target instanceof Element && event.target.closest("svc-terminal") !== null) return;
     event.preventDefault();
     actions.palette();
@@ -49,7 +51,7 @@ export function handleKey(event: KeyboardEvent, actions: KeyActions): void {
     Home: actions.oldest,
     End: actions.newest,
   };
-  const act = keys[event.key];
+  const act = keys[key];
   if (act === undefined) return;
   event.preventDefault();
   act();

@@ -81,6 +81,8 @@ class WorkbenchElement extends View {
   /** Null where other instances can't be shown, or the person is restricted to this one. */
   #elsewhere: Elsewhere | null = null;
   #searchFrom: HTMLElement | null = null;
+  /** The question that has the focus as this begins to be drawn. */
+  #asked: Element | null = null;
   /** An invitation of another account that brought the person here and that they haven't seen. */
   #invitation: string | null = null;
   #life: AbortController | null = null;
@@ -271,9 +273,7 @@ class WorkbenchElement extends View {
     on("moved", () => this.#showing.moved((eventId) => this.#feed.value?.shows(eventId) !== false));
     on("open-terminal", (actorId) => this.#showing.go({ actorId }));
     on("close-terminal", (actorId) => this.#showing.terminalClosed(actorId));
-    on("show-question", (questionId) =>
-      this.querySelector<HTMLElement>(`[data-question="${CSS.escape(questionId)}"] .question`)?.focus(),
-    );
+    on("show-question", (questionId) => void this.#showQuestion(questionId));
     on("write-to", (actorId) => void this.#compose((open) => writeTo(open, actorId)));
     on("actor-operation", (asked) =>
       this.#act(operateActor, asked, (error) => {
@@ -316,6 +316,15 @@ class WorkbenchElement extends View {
 
   get #conversation(): Conversation | null {
     return this.#showing.conversation;
+  }
+
+  protected override willUpdate(): void {
+    this.#asked = document.activeElement?.closest("svc-question") ?? null;
+  }
+
+  /** It goes without the person's doing when it is answered elsewhere. */
+  protected override updated(): void {
+    if (this.#asked?.isConnected === false) void this.#keepFocus();
   }
 
   protected override render() {
@@ -368,8 +377,7 @@ class WorkbenchElement extends View {
   #actorsColumn() {
     const conversation = this.#conversation;
     if (conversation === null) return nothing;
-    const beside = this.#layout.breadth !== "narrow" && !conversation.terminals.full;
-    return actorsColumn(conversation, this.#layout, this.#administrator, beside, this.#settings());
+    return actorsColumn(conversation, this.#layout, this.#administrator, this.#settings());
   }
 
   /** In a frame there is no column of Groups to hold them. */
@@ -391,6 +399,7 @@ class WorkbenchElement extends View {
       filter: this.#showing.filter,
       thread: this.#showing.thread,
       slot: this.#showing.slot,
+      narrow: this.#layout.breadth === "narrow",
       dragging: this.dragging,
       feed: this.#feed,
       composer: this.#composer,
@@ -451,7 +460,7 @@ class WorkbenchElement extends View {
     }
   }
 
-  /** The dialog's action may have removed what had the focus before. */
+  /** What had the focus before may be gone, such as by a dialog's action. */
   async #keepFocus(): Promise<void> {
     await this.updateComplete;
     await new Promise((resolve) => requestAnimationFrame(resolve));
@@ -488,9 +497,23 @@ class WorkbenchElement extends View {
   }
 
   async #write(): Promise<void> {
+    await this.#toFeed();
+    this.#composer.value?.focus();
+  }
+
+  /** It stands below the feed, which may be on another page or under the terminals. */
+  async #showQuestion(questionId: string): Promise<void> {
+    this.#conversation?.terminals.restore();
+    await this.#toFeed();
+    await import("../../questions/question.ts");
+    const element = this.querySelector<View>(`[data-question="${CSS.escape(questionId)}"]`);
+    await element?.updateComplete;
+    element?.querySelector<HTMLElement>(".question")?.focus();
+  }
+
+  async #toFeed(): Promise<void> {
     if (this.#layout.breadth === "narrow") this.#layout.show("feed");
     await this.updateComplete;
-    this.#composer.value?.focus();
   }
 
   /** `remedy` returns whether it handles a failure. */

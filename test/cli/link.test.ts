@@ -1,0 +1,56 @@
+/** `svc link` as a person runs it, against the real account service. */
+import assert from "node:assert/strict";
+import { once } from "node:events";
+import { FailingProxy } from "../account/failing-proxy.ts";
+import { type TestBrowser, TestService } from "../account/service.ts";
+import { DaemonProcess } from "../support/daemon-process.ts";
+import { MachineClock } from "../support/manual-clock.ts";
+import { until } from "../support/until.ts";
+import { collect, type Ran, run, start } from "./svc.ts";
+
+describe("svc link", function () {
+  this.timeout(60_000);
+  let proxy: FailingProxy;
+  let service: TestService;
+  let daemon: DaemonProcess;
+  let ann: TestBrowser;
+
+  before(async () => {
+    proxy = await FailingProxy.open();
+    service = await TestService.started({ origin: proxy.origin, clock: new MachineClock() });
+    proxy.port = service.settings.port;
+    ann = await service.member("Ann");
+    daemon = await DaemonProcess.started();
+  });
+  after(async () => {
+    await daemon?.dispose();
+    await proxy?.close();
+    await service?.dispose();
+  });
+
+  /** Waits for the confirmation as a person does, who gives it meanwhile. */
+  async function linked(): Promise<Ran> {
+    const child = start(["link", "--account", proxy.origin], { home: daemon.home });
+    const ran = collect(child);
+    const [, code] = await until("the code", () => /^and compare the code: (\S+)$/mu.exec(ran.out));
+    await ann.approve(code!);
+    await once(child, "close");
+    return { ...ran, code: child.exitCode };
+  }
+
+  it("says with whom it is linked", async () => {
+    const { code, out, err } = await linked();
+    assert.equal(code, 0, err);
+    assert.match(out, /^Linked to Ann\.$/mu);
+    assert.doesNotMatch(err, /^svc: /mu);
+  });
+
+  it("says what keeps the account from listing the instance that was just linked", async () => {
+    assert.equal((await run(["unlink", "--yes"], { home: daemon.home })).code, 0);
+    proxy.failing.set("/v1/connect/instances", 500);
+    const { code, out, err } = await linked();
+    assert.equal(code, 0, err);
+    assert.match(out, /^Linked\.$/mu);
+    assert.match(err, /^svc: http:\S+ It answers with status 500\.$/mu);
+  });
+});
