@@ -42,13 +42,11 @@ export class ConnectionsTree extends InstanceTree<ConnectionRow> {
   }
 
   override refresh(): void {
-    const message = messageOf(this.instance);
-    if (message === undefined) delete this.view.message;
-    else this.view.message = message;
+    this.say(messageOf(this.instance));
     super.refresh();
   }
 
-  getChildren(row?: ConnectionRow): ConnectionRow[] {
+  protected rows(row?: ConnectionRow): ConnectionRow[] {
     if (row !== undefined || !this.instance.loaded) return [];
     const { relations, accountConnections } = this.instance;
     const direct = (list: readonly DirectRelation[]) =>
@@ -75,11 +73,11 @@ export class ConnectionsTree extends InstanceTree<ConnectionRow> {
 }
 
 /** An empty list isn't "none" while the account service doesn't confirm it. */
-function messageOf(instance: Instance): string | undefined {
+function messageOf(instance: Instance): string {
   const isUnconfirmed =
     instance.account?.state === "linked" &&
     instance.groups.some(({ summary }) => instance.sharedBy(summary.group_id) === null);
-  return isUnconfirmed ? "Connections to other accounts aren't confirmed now." : undefined;
+  return isUnconfirmed ? "Connections to other accounts aren't confirmed now." : "";
 }
 
 /** A connection of a Group here with one of another account. */

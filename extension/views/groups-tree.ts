@@ -30,7 +30,7 @@ export class GroupsTree extends InstanceTree<Row> {
     this.#folders = folders;
   }
 
-  getChildren(row?: Row): Row[] {
+  protected rows(row?: Row): Row[] {
     if (row === undefined) {
       if (!this.instance.loaded) return [];
       return this.#sorted().map(({ summary }) => ({ kind: "group", groupId: summary.group_id }));
@@ -49,7 +49,7 @@ export class GroupsTree extends InstanceTree<Row> {
     if (group === undefined) return new vscode.TreeItem("");
     if (row.kind === "group") return groupItem(group, this.#isOpen(group));
     const actor = this.instance.actor(row.groupId, row.actorId);
-    return actor === undefined ? new vscode.TreeItem("") : actorItem(row.groupId, actor);
+    return actor === undefined ? new vscode.TreeItem("") : actorItem(row.groupId, actor, this.now);
   }
 
   #sorted(): KnownGroup[] {
@@ -92,11 +92,11 @@ function groupItem({ summary, scopes, actors }: KnownGroup, isOpen: boolean): vs
   return item;
 }
 
-function actorItem(groupId: string, actor: ActorWithPresence): vscode.TreeItem {
+function actorItem(groupId: string, actor: ActorWithPresence, now: number): vscode.TreeItem {
   const { presence } = actor;
   const { icon, word, tone } = actorWords(presence);
   const reason = plain(actorReason(presence));
-  const since = presence.since === null ? "" : lasting(presence.since, Date.now());
+  const since = presence.since === null ? "" : lasting(presence.since, now);
   const name = plain(actorName(actor));
   const item = new vscode.TreeItem(name, vscode.TreeItemCollapsibleState.None);
   item.id = `${groupId} ${actor.id}`;

@@ -10,43 +10,57 @@ export abstract class InstanceTree<Row> implements vscode.TreeDataProvider<Row>,
   readonly onDidChangeTreeData = this.#changed.event;
   readonly view: vscode.TreeView<Row>;
   protected readonly instance: Instance;
+  /** When the editor read rows last: "since when" counts up to then. */
+  protected now = Date.now();
+  /** What the editor has read below each row since it was told last, as text to compare. */
+  readonly #read = new Map<Row | undefined, string>();
   readonly #timers: NodeJS.Timeout[] = [];
-  #drawn: string | null = null;
 
   constructor(id: string, instance: Instance, options: { showCollapseAll?: boolean } = {}) {
     this.instance = instance;
     this.view = vscode.window.createTreeView(id, { treeDataProvider: this, ...options });
     instance.on("change", () => this.refresh());
     this.every(REDRAW_MS, () => {
-      if (this.view.visible) this.redraw();
+      if (this.view.visible) this.#redraw();
     });
   }
 
-  abstract getChildren(row?: Row): Row[];
+  /** The rows below `row`, or the first ones. */
+  protected abstract rows(row?: Row): Row[];
   abstract getTreeItem(row: Row): vscode.TreeItem;
+
+  getChildren(row?: Row): Row[] {
+    const rows = this.rows(row);
+    this.now = Date.now();
+    this.#read.set(row, this.#look(rows));
+    return rows;
+  }
 
   /** What is known has changed. */
   refresh(): void {
-    this.redraw();
+    if (!this.isDrawn()) this.#redraw();
   }
 
   /**
-   * Draws again what is known, if it looks different: while rows are drawn again and again, the
-   * editor shows no tooltip.
+   * The editor has read everything as it is now. It isn't told then: while rows are drawn again and
+   * again, it shows no tooltip, and a click may miss its row.
    */
-  protected redraw(): void {
-    // The editor draws a hidden tree when it comes into sight, so it isn't looked at before.
-    const look = this.view.visible ? this.look() : null;
-    if (look !== null && look === this.#drawn) return;
-    this.#drawn = look;
-    this.#changed.fire();
+  protected isDrawn(): boolean {
+    return this.#read.size > 0 && [...this.#read].every(([row, look]) => this.#look(this.rows(row)) === look);
   }
 
-  /** All that is drawn, as text to compare; null where looking at it has effects. */
-  protected look(): string | null {
-    const rows = (row?: Row): unknown[] =>
-      this.getChildren(row).map((one) => [one, this.getTreeItem(one), rows(one)]);
-    return JSON.stringify(rows());
+  /** What stands above the rows; nothing where it is empty. */
+  protected say(message: string): void {
+    if (message !== (this.view.message ?? "")) this.view.message = message;
+  }
+
+  #look(rows: Row[]): string {
+    return JSON.stringify(rows.map((row) => [row, this.getTreeItem(row)]));
+  }
+
+  #redraw(): void {
+    this.#read.clear();
+    this.#changed.fire();
   }
 
   /** Runs it again and again until the tree is disposed of. */

@@ -56,14 +56,23 @@ export class InstancesTree extends InstanceTree<OtherRow> {
 
   override refresh(): void {
     const { loaded, others } = this.instance;
-    if (loaded && others === null)
-      this.view.message = "The account service doesn't confirm this instance now.";
-    else delete this.view.message;
+    this.say(loaded && others === null ? "The account service doesn't confirm this instance now." : "");
     this.#saved.tidy();
     super.refresh();
   }
 
-  getChildren(row?: OtherRow): OtherRow[] {
+  override getChildren(row?: OtherRow): OtherRow[] {
+    if (row?.kind === "other-instance") {
+      const { instanceId } = row;
+      const other = this.#other(instanceId);
+      // The editor remembers which rows are open, and says nothing about those.
+      this.#open.add(instanceId);
+      if (other !== undefined && this.#saved.of(other) === null) this.#read(instanceId);
+    }
+    return super.getChildren(row);
+  }
+
+  protected rows(row?: OtherRow): OtherRow[] {
     if (!this.instance.loaded) return [];
     const others = this.instance.others ?? [];
     if (row === undefined)
@@ -71,10 +80,7 @@ export class InstancesTree extends InstanceTree<OtherRow> {
     const other = this.#other(row.instanceId);
     if (row.kind !== "other-instance" || other === undefined) return [];
     const { instanceId } = row;
-    // The editor remembers which rows are open, and says nothing about those.
-    this.#open.add(instanceId);
     const saved = this.#saved.of(other);
-    if (saved === null) this.#read(instanceId);
     const groups = (saved?.groups ?? []).map(
       ({ group_id: otherGroupId }): OtherRow => ({ kind: "other-group", instanceId, otherGroupId }),
     );
@@ -96,11 +102,6 @@ export class InstancesTree extends InstanceTree<OtherRow> {
         return item;
       }
     }
-  }
-
-  /** What is asked for is read. */
-  protected override look(): null {
-    return null;
   }
 
   override dispose(): void {
@@ -127,7 +128,7 @@ export class InstancesTree extends InstanceTree<OtherRow> {
     const other = this.#other(instanceId);
     if (other === undefined) return;
     void this.#saved.read(other).then((isNew) => {
-      if (isNew) this.redraw();
+      if (isNew) super.refresh();
     });
   }
 }

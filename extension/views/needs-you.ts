@@ -16,7 +16,7 @@ import { toned } from "./tones.ts";
 const TOOLTIP_LINES = 20;
 
 export class NeedsYou extends InstanceTree<Waiting> {
-  getChildren(item?: Waiting): Waiting[] {
+  protected rows(item?: Waiting): Waiting[] {
     return item === undefined && this.instance.loaded ? waitingItems(this.instance) : [];
   }
 
@@ -27,7 +27,7 @@ export class NeedsYou extends InstanceTree<Waiting> {
     drawn.id = keyOf(item);
     drawn.contextValue = `waiting ${item.kind}${"actor" in item && hasTerminal(item.actor) ? " terminal" : ""}`;
     drawn.iconPath = toned("bell-dot", "attention");
-    const since = item.since === null ? "" : lasting(item.since, Date.now());
+    const since = item.since === null ? "" : lasting(item.since, this.now);
     const said = [sentenceOf(item), title, since].filter((part) => part !== "");
     drawn.description = said.join(" · ");
     const exactly = item.since === null ? [] : [`since ${exact(item.since)}`];

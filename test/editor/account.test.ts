@@ -216,6 +216,26 @@ describe("an account in the editor", function () {
       await refreshed();
       await row().waitFor({ state: "detached" });
     });
+
+    it("aren't none because the account service doesn't confirm them, which the view says", async () => {
+      const restarted = async (minimumVersion: string | null) => {
+        await service.stop();
+        Object.assign(service.settings, { minimumVersion });
+        await service.start();
+      };
+      const message = window
+        .view("Connections")
+        .getByText("Connections to other accounts aren't confirmed now.");
+      assert.equal(await message.isVisible(), false);
+      await restarted("999.0.0");
+      await assert.rejects(refreshed(), /version/u);
+      await window.command("svc: Refresh");
+      await message.waitFor();
+      await picture("unconfirmed");
+      await restarted(null);
+      await refreshed();
+      await message.waitFor({ state: "hidden" });
+    });
   });
 
   describe("an instance that leaves", () => {
