@@ -1,19 +1,10 @@
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { type ErrorCode, Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import type { Caller } from "../../shared/operations/caller.ts";
 import { removeTemporaryDirectories, temporaryDirectory } from "../home/setting.ts";
-import { asActor, openGroups } from "./setting.ts";
-
-function code(expected: ErrorCode): (error: unknown) => boolean {
-  return (error) => {
-    assert.ok(error instanceof Refusal, String(error));
-    assert.equal(error.code, expected);
-    return true;
-  };
-}
+import { asActor, code, openGroups } from "./setting.ts";
 
 async function setting() {
   const root = temporaryDirectory();

@@ -1,5 +1,5 @@
 /** What tests of the Groups share: a real Home with everything open, and callers. */
-
+import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import { homePaths } from "../../client/paths.ts";
 import type { OpenGroup } from "../../daemon/groups/group.ts";
@@ -143,6 +143,11 @@ export function emptyHome(): string {
   return root;
 }
 
+/** For `assert.rejects` and `assert.throws`: a refusal with this code, and nothing else. */
 export function code(expected: ErrorCode): (error: unknown) => boolean {
-  return (error) => error instanceof Refusal && error.code === expected;
+  return (error) => {
+    assert.ok(error instanceof Refusal, String(error));
+    assert.equal(error.code, expected);
+    return true;
+  };
 }
