@@ -1,31 +1,13 @@
-/** What a service on the Internet gets: wrong credentials, foreign forms, codes of SQL, guesses. */
+/** What a service on the Internet gets: wrong credentials, foreign forms, codes of SQL. */
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync } from "node:fs";
-import { connect } from "node:net";
-import { join } from "node:path";
+import { readFileSync } from "node:fs";
 import { sql } from "kysely";
-import { invite, useInvitation } from "../../account/members/invitations.ts";
 import { ISSUER_ANSWER_PATH } from "../../account/members/issuer.ts";
-import { Operator } from "../../account/operator.ts";
-import { RealRandom } from "../../platform/real-random.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { Registration } from "../../shared/wire/v1/proofs.ts";
-import { until } from "../support/until.ts";
+import { hostileService } from "./hostile-setting.ts";
 import { insertDevices, insertMembers } from "./inserted.ts";
-import { trusting } from "./issuers.ts";
-import { ask, csrfOf, KINDS, TestDevice, TestInstance, TestService } from "./service.ts";
-
-/** What the service answers to these bytes until it ends the connection. */
-function spoken(port: number, text: string): Promise<string> {
-  return new Promise((resolve, reject) => {
-    const socket = connect(port, "127.0.0.1", () => socket.write(text));
-    let answer = "";
-    socket.setEncoding("latin1").on("data", (piece: string) => {
-      answer += piece;
-    });
-    socket.once("error", reject).once("close", () => resolve(answer));
-  });
-}
+import { ask, csrfOf, KINDS, TestDevice, TestInstance, type TestService } from "./service.ts";
 
 type Who = "anybody" | "device" | "member";
 
@@ -92,8 +74,7 @@ for (const kind of KINDS) {
   describe(`hostile requests, ${kind}`, () => {
     let service: TestService;
     before(async () => {
-      // Nothing listens there.
-      service = await TestService.started({ kind, issuer: trusting("http://localhost:1", false) });
+      service = await hostileService(kind);
     });
     after(async () => service.dispose());
 
@@ -312,216 +293,6 @@ for (const kind of KINDS) {
         .where("member_id", "=", member!)
         .execute();
       assert.deepEqual(written, []);
-    });
-
-    it("confuse nobody with a header or a cookie twice", async () => {
-      const ada = await service.member("Ada");
-      const device = await service.device(ada);
-      const mallory = await service.device(await service.member("Mallory"));
-      const { host } = new URL(service.origin);
-      const own = `authorization: Bearer ${device.token}`;
-      const versions = ["svc-membership-version: 1", "svc-client-version: 0.5.0"];
-      const status = async (method: string, path: string, lines: string[]): Promise<number> => {
-        const head = [`${method} ${path} HTTP/1.1`, ...lines, "connection: close", "", ""].join("\r\n");
-        return Number(/^HTTP\/1\.1 ([0-9]{3})/u.exec(await spoken(service.settings.port, head))?.[1]);
-      };
-      const instances = (lines: string[]) => status("GET", "/v1/connect/instances", lines);
-      assert.equal(await instances([`host: ${host}`, own, ...versions]), 200);
-      for (const [lines, expected] of [
-        [[`host: ${host}`, own, `authorization: Bearer ${mallory.token}`, ...versions], 401],
-        [
-          [`host: ${host}`, `authorization: Bearer ${mallory.token}, Bearer ${device.token}`, ...versions],
-          401,
-        ],
-        [[`host: ${host}`, own, ...versions, "svc-client-version: 0.5.0"], 426],
-        [[`host: ${host}`, own, ...versions, "svc-membership-version: 1"], 426],
-        [[`host: ${host}`, "host: evil.example", own, ...versions], 421],
-        [["host: evil.example", `x-forwarded-host: ${host}`, own, ...versions], 421],
-        [[`host: ${host}`, own, ...versions, "content-length: 1", "transfer-encoding: chunked"], 400],
-        [[`host: ${host}`, own, ...versions, "content-length: 1", "content-length: 2"], 400],
-      ] as const)
-        assert.equal(
-          await instances([...lines]),
-          expected,
-          lines.join(" | ").replaceAll(/Bearer \S+/gu, "…"),
-        );
-
-      // A person who came by another name of the machine is led to the right one.
-      const elsewhere = await ask(service.origin, "/", { headers: { host: "evil.example" } });
-      assert.match(elsewhere.body as string, /The account service has another address\. Use http/u);
-      assert.ok((elsewhere.body as string).includes(`<p><a href="${service.origin}/">`));
-
-      const [[name, token]] = [...ada.cookies] as [[string, string]];
-      const home = (cookie: string) => status("GET", "/", [`host: ${host}`, `cookie: ${cookie}`]);
-      assert.equal(await home(`${name}=${token}`), 200);
-      for (const cookie of [
-        `${name}=${token}; ${name}=${token}`,
-        `${name}=${"x".repeat(43)}; ${name}=${token}`,
-        `${name.toUpperCase()}=${token}`,
-        `__Host-${name}=${token}`,
-        `${name}="${token}"`,
-        `${name}=${token}=`,
-      ])
-        assert.equal(await home(cookie), 303, cookie.replaceAll(token, "…"));
-    });
-
-    it("are counted by the proxy's address if it forwards none", async () => {
-      const statuses: number[] = [];
-      for (let tries = 0; tries <= LIMITS.account.grantsPerMinute; tries += 1) {
-        const headers = { "x-forwarded-for": `nowhere-${tries}` };
-        statuses.push((await new TestDevice(service).post("/v1/device/code", {}, headers)).status);
-      }
-      assert.equal(statuses.at(-1), 429);
-    });
-
-    it("have their own address when the proxy forwards a port with it", async () => {
-      for (const [forwarded, address] of [
-        ["192.0.2.7:51234", "192.0.2.7"],
-        ["[2001:db8::7]:51234", "2001:db8::7"],
-        ["[2001:db8::8]", "2001:db8::8"],
-        ["::ffff:192.0.2.8", "192.0.2.8"],
-      ] as const) {
-        const headers = { "x-forwarded-for": forwarded };
-        assert.equal((await new TestDevice(service).post("/v1/device/code", {}, headers)).status, 200);
-        const { db } = service.store;
-        const grants = await db.selectFrom("device_grants").select("address").execute();
-        assert.ok(
-          grants.some((grant) => grant.address === address),
-          forwarded,
-        );
-      }
-    });
-
-    it("let nobody in by the link of an administrator who was disabled", async () => {
-      const { store, settings, clock } = service;
-      const random = new RealRandom();
-      const operator = new Operator({ store, settings, clock, random });
-      const [admin] = (await insertMembers(store.db, 1)) as [string];
-      const invited = (by: string | null) => invite(store.db, { clock, random, isAdmin: false, by });
-      const [first, second, other] = [await invited(admin), await invited(admin), await invited(null)];
-      assert.deepEqual(await useInvitation(store.db, first, clock.now()), { isAdmin: false });
-      await operator.disableMember(admin);
-      assert.equal(await useInvitation(store.db, second, clock.now()), null);
-      assert.deepEqual(await useInvitation(store.db, other, clock.now()), { isAdmin: false });
-    });
-
-    it("take a sign-in for fresh no longer because a clock was set back", async () => {
-      const ada = await service.member("Ada");
-      assert.equal((await ada.get("/security")).status, 200);
-      await service.store.db
-        .updateTable("sessions")
-        .set({ created_at: service.clock.now() + 3_600_000 })
-        .execute();
-      assert.equal((await ada.get("/security")).headers.location, "/login?again=1&next=%2Fsecurity");
-    });
-
-    it("hold no request open with a slow body", async () => {
-      const ada = await service.member("Ada");
-      const device = await service.device(ada);
-      const { host } = new URL(service.origin);
-      const cookie = [...ada.cookies].map(([name, value]) => `${name}=${value}`).join("; ");
-      const json = [
-        "content-type: application/json",
-        ...Object.entries(device.headers()).map((pair) => pair.join(": ")),
-      ];
-      const form = [
-        "content-type: application/x-www-form-urlencoded",
-        `origin: ${service.origin}`,
-        `cookie: ${cookie}`,
-      ];
-      for (const [path, headers] of [
-        ["/v1/connect/instances", json],
-        ["/v1/device/name", json],
-        ["/devices/rename", form],
-      ] as const) {
-        const head = [`POST ${path} HTTP/1.1`, `host: ${host}`, ...headers, "content-length: 100", "", "{"];
-        let answer: string | null = null;
-        const slow = spoken(service.settings.port, head.join("\r\n")).then((text) => {
-          answer = text;
-        });
-        await until("the end of the wait", async () => {
-          service.clock.advance(LIMITS.http.requestSeconds * 1000);
-          // Others are answered meanwhile.
-          assert.equal((await ada.get("/login")).status < 400, true);
-          return answer;
-        });
-        await slow;
-        assert.match(answer ?? "", /^HTTP\/1\.1 408 [\s\S]*\r\nConnection: close\r\n/u, path);
-      }
-    });
-
-    it("guess no user code: a member is stopped, the others in the office aren't", async () => {
-      const guesser = await service.member("Guesser");
-      const colleague = await service.member("Colleague");
-      Object.assign(colleague, { address: guesser.address });
-      const { perMember } = LIMITS.account.userCodes;
-      const csrf = csrfOf((await guesser.get("/device")).body as string);
-      const statuses: number[] = [];
-      for (let guess = 0; guess <= perMember; guess += 1)
-        statuses.push((await guesser.post("/device", { csrf, user_code: "BCDF-GHJK" })).status);
-      assert.deepEqual([...new Set(statuses)], [400, 429]);
-      const device = new TestDevice(service);
-      const grant = await device.ask();
-      const stopped = await guesser.post("/device", { csrf, user_code: grant.user_code });
-      assert.equal(stopped.status, 429);
-      assert.match(stopped.body as string, /Too many requests\. Try again in 15 minutes\./u);
-      await colleague.approve(grant.user_code);
-      await device.fetchToken(grant.device_code);
-    });
-
-    it("open one code a few times only, and never after 15 minutes", async () => {
-      const ada = await service.member("Ada");
-      const device = new TestDevice(service);
-      const grant = await device.ask();
-      for (let time = 1; time <= LIMITS.account.userCodes.perCode; time += 1)
-        assert.equal((await ada.submit("/device", "/device", { user_code: grant.user_code })).status, 200);
-      assert.equal((await ada.submit("/device", "/device", { user_code: grant.user_code })).status, 400);
-      const late = await device.ask();
-      service.clock.advance(LIMITS.account.grantSeconds * 1000);
-      assert.equal((await ada.submit("/device", "/device", { user_code: late.user_code })).status, 400);
-      assert.deepEqual((await device.poll(late.device_code)).body, { error: "expired_token" });
-    });
-
-    it("leave no secret in the store or the log", async () => {
-      const { store, settings, clock } = service;
-      const operator = new Operator({ store, settings, clock, random: new RealRandom() });
-      const link = await operator.invite(false);
-      const ada = await service.member("Careful");
-      const device = new TestDevice(service);
-      const grant = await device.ask();
-      await ada.approve(grant.user_code);
-      await device.fetchToken(grant.device_code);
-      await device.register(new TestInstance());
-      const codes = await ada.submit("/security", "/security/recovery", {});
-      const recovery = [...(codes.body as string).matchAll(/<li>([a-z2-7-]+)<\/li>/gu)].map(
-        ([, code]) => code!,
-      );
-      assert.equal(recovery.length, 10);
-      const secrets = [
-        ...recovery,
-        ...recovery.map((code) => code.replaceAll("-", "")),
-        grant.device_code,
-        grant.user_code,
-        grant.user_code.replace("-", ""),
-        device.token,
-        new URL(link).hash.slice(1),
-        ...ada.cookies.values(),
-        csrfOf((await ada.get("/")).body as string),
-      ];
-      const { rows } =
-        kind === "sqlite"
-          ? await sql<{ name: string }>`select name from sqlite_master where type = 'table'`.execute(store.db)
-          : await sql<{
-              name: string;
-            }>`select tablename as name from pg_tables where schemaname = 'public'`.execute(store.db);
-      const tables = await Promise.all(
-        rows.map(async ({ name }) => (await sql.raw(`select * from "${name}"`).execute(store.db)).rows),
-      );
-      const files = readdirSync(settings.folder)
-        .filter((name) => name !== "account.key")
-        .map((name) => readFileSync(join(settings.folder, name), "latin1"));
-      const everything = [JSON.stringify(tables), ...service.log.lines, ...files].join("\n");
-      for (const secret of secrets) assert.ok(!everything.includes(secret));
     });
   });
 }

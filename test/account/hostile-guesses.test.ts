@@ -1,0 +1,119 @@
+/** What a service on the Internet keeps to itself: guessed codes, old ways in, secrets. */
+import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
+import { sql } from "kysely";
+import { invite, useInvitation } from "../../account/members/invitations.ts";
+import { Operator } from "../../account/operator.ts";
+import { RealRandom } from "../../platform/real-random.ts";
+import { LIMITS } from "../../shared/limits.ts";
+import { hostileService } from "./hostile-setting.ts";
+import { insertMembers } from "./inserted.ts";
+import { csrfOf, KINDS, TestDevice, TestInstance, type TestService } from "./service.ts";
+
+for (const kind of KINDS) {
+  describe(`hostile requests, ${kind}`, () => {
+    let service: TestService;
+    before(async () => {
+      service = await hostileService(kind);
+    });
+    after(async () => service.dispose());
+
+    it("let nobody in by the link of an administrator who was disabled", async () => {
+      const { store, settings, clock } = service;
+      const random = new RealRandom();
+      const operator = new Operator({ store, settings, clock, random });
+      const [admin] = (await insertMembers(store.db, 1)) as [string];
+      const invited = (by: string | null) => invite(store.db, { clock, random, isAdmin: false, by });
+      const [first, second, other] = [await invited(admin), await invited(admin), await invited(null)];
+      assert.deepEqual(await useInvitation(store.db, first, clock.now()), { isAdmin: false });
+      await operator.disableMember(admin);
+      assert.equal(await useInvitation(store.db, second, clock.now()), null);
+      assert.deepEqual(await useInvitation(store.db, other, clock.now()), { isAdmin: false });
+    });
+
+    it("take a sign-in for fresh no longer because a clock was set back", async () => {
+      const ada = await service.member("Ada");
+      assert.equal((await ada.get("/security")).status, 200);
+      await service.store.db
+        .updateTable("sessions")
+        .set({ created_at: service.clock.now() + 3_600_000 })
+        .execute();
+      assert.equal((await ada.get("/security")).headers.location, "/login?again=1&next=%2Fsecurity");
+    });
+
+    it("guess no user code: a member is stopped, the others in the office aren't", async () => {
+      const guesser = await service.member("Guesser");
+      const colleague = await service.member("Colleague");
+      Object.assign(colleague, { address: guesser.address });
+      const { perMember } = LIMITS.account.userCodes;
+      const csrf = csrfOf((await guesser.get("/device")).body as string);
+      const statuses: number[] = [];
+      for (let guess = 0; guess <= perMember; guess += 1)
+        statuses.push((await guesser.post("/device", { csrf, user_code: "BCDF-GHJK" })).status);
+      assert.deepEqual([...new Set(statuses)], [400, 429]);
+      const device = new TestDevice(service);
+      const grant = await device.ask();
+      const stopped = await guesser.post("/device", { csrf, user_code: grant.user_code });
+      assert.equal(stopped.status, 429);
+      assert.match(stopped.body as string, /Too many requests\. Try again in 15 minutes\./u);
+      await colleague.approve(grant.user_code);
+      await device.fetchToken(grant.device_code);
+    });
+
+    it("open one code a few times only, and never after 15 minutes", async () => {
+      const ada = await service.member("Ada");
+      const device = new TestDevice(service);
+      const grant = await device.ask();
+      for (let time = 1; time <= LIMITS.account.userCodes.perCode; time += 1)
+        assert.equal((await ada.submit("/device", "/device", { user_code: grant.user_code })).status, 200);
+      assert.equal((await ada.submit("/device", "/device", { user_code: grant.user_code })).status, 400);
+      const late = await device.ask();
+      service.clock.advance(LIMITS.account.grantSeconds * 1000);
+      assert.equal((await ada.submit("/device", "/device", { user_code: late.user_code })).status, 400);
+      assert.deepEqual((await device.poll(late.device_code)).body, { error: "expired_token" });
+    });
+
+    it("leave no secret in the store or the log", async () => {
+      const { store, settings, clock } = service;
+      const operator = new Operator({ store, settings, clock, random: new RealRandom() });
+      const link = await operator.invite(false);
+      const ada = await service.member("Careful");
+      const device = new TestDevice(service);
+      const grant = await device.ask();
+      await ada.approve(grant.user_code);
+      await device.fetchToken(grant.device_code);
+      await device.register(new TestInstance());
+      const codes = await ada.submit("/security", "/security/recovery", {});
+      const recovery = [...(codes.body as string).matchAll(/<li>([a-z2-7-]+)<\/li>/gu)].map(
+        ([, code]) => code!,
+      );
+      assert.equal(recovery.length, 10);
+      const secrets = [
+        ...recovery,
+        ...recovery.map((code) => code.replaceAll("-", "")),
+        grant.device_code,
+        grant.user_code,
+        grant.user_code.replace("-", ""),
+        device.token,
+        new URL(link).hash.slice(1),
+        ...ada.cookies.values(),
+        csrfOf((await ada.get("/")).body as string),
+      ];
+      const { rows } =
+        kind === "sqlite"
+          ? await sql<{ name: string }>`select name from sqlite_master where type = 'table'`.execute(store.db)
+          : await sql<{
+              name: string;
+            }>`select tablename as name from pg_tables where schemaname = 'public'`.execute(store.db);
+      const tables = await Promise.all(
+        rows.map(async ({ name }) => (await sql.raw(`select * from "${name}"`).execute(store.db)).rows),
+      );
+      const files = readdirSync(settings.folder)
+        .filter((name) => name !== "account.key")
+        .map((name) => readFileSync(join(settings.folder, name), "latin1"));
+      const everything = [JSON.stringify(tables), ...service.log.lines, ...files].join("\n");
+      for (const secret of secrets) assert.ok(!everything.includes(secret));
+    });
+  });
+}
