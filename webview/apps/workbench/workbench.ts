@@ -16,7 +16,6 @@ import type { ComposerElement } from "../../composer/composer.ts";
 import { DraftMarks } from "../../composer/draft-marks.ts";
 import { AccountLink } from "../../connections/account-link.ts";
 import { announce } from "../../controls/announce.ts";
-import { Polling } from "../../controls/polling.ts";
 import { chooseScreenReader, recallScreenReader } from "../../controls/screen-reader.ts";
 import { follow, View } from "../../controls/view.ts";
 import type { Conversation } from "../../feed/conversation.ts";
@@ -40,10 +39,9 @@ import { hearing } from "./heard.ts";
 import { handleKey } from "./keys.ts";
 import { Layout } from "./layout.ts";
 import { Showing } from "./showing.ts";
+import { keepUpToDate } from "./up-to-date.ts";
 import { addText, isRewriting, rewrite, writeTo } from "./writing.ts";
 
-/** How often a visible window without the focus checks for text that another one wrote. */
-const LOOK_EVERY_MS = 3000;
 /** How often a visible window checks who joined the account. */
 const ACCOUNT_EVERY_MS = 15_000;
 
@@ -86,13 +84,6 @@ class WorkbenchElement extends View {
   /** An invitation of another account that brought the person here and that they haven't seen. */
   #invitation: string | null = null;
   #life: AbortController | null = null;
-  readonly #polling = new Polling(
-    () => document.visibilityState === "visible",
-    () => {
-      void this.#groups.refresh();
-      void this.#conversation?.group.refresh();
-    },
-  );
   readonly #feed = createRef<FeedElement>();
   readonly #composer = createRef<ComposerElement>();
 
@@ -171,14 +162,7 @@ class WorkbenchElement extends View {
       // Without that code nothing ends what the person may no longer see.
       void this.#follow(entry, signal).catch(() => entry.end());
     }
-    const returned = (): void => {
-      this.#polling.look();
-      this.#conversation?.returned();
-      if (this.#administrator) void this.#account.refresh();
-    };
     addEventListener("resize", () => this.#layout.resize(innerWidth), { signal });
-    addEventListener("focus", returned, { signal });
-    document.addEventListener("visibilitychange", returned, { signal });
     document.addEventListener("keydown", this.#onKey, { signal });
     takeDrops(
       this.host,
@@ -186,15 +170,15 @@ class WorkbenchElement extends View {
       (dragging) => (this.dragging = dragging),
       (files) => void this.#drop(files),
     );
-    const releaseConnection = this.host.watchConnection((connection) => this.#polling.connection(connection));
-    const looking = setInterval(() => {
-      if (document.visibilityState === "visible" && !document.hasFocus())
-        void this.#conversation?.draft.refresh();
-    }, LOOK_EVERY_MS);
-    signal.addEventListener("abort", () => {
-      releaseConnection();
-      clearInterval(looking);
-    });
+    keepUpToDate(
+      {
+        host: this.host,
+        groups: this.#groups,
+        showing: this.#showing,
+        account: this.#administrator ? this.#account : null,
+      },
+      signal,
+    );
     this.#hear(signal);
   }
 
@@ -214,7 +198,6 @@ class WorkbenchElement extends View {
   override disconnectedCallback(): void {
     super.disconnectedCallback();
     this.#life?.abort();
-    this.#polling.close();
     this.#showing.end();
     this.#groups.close();
     this.#account.close();
