@@ -15,12 +15,10 @@ import { isMissing, startProblem } from "../../actors/start-problem.ts";
 import type { ComposerElement } from "../../composer/composer.ts";
 import { DraftMarks } from "../../composer/draft-marks.ts";
 import { AccountLink } from "../../connections/account-link.ts";
-import { announce } from "../../controls/announce.ts";
 import { chooseScreenReader, recallScreenReader } from "../../controls/screen-reader.ts";
 import { follow, View } from "../../controls/view.ts";
 import type { Conversation } from "../../feed/conversation.ts";
 import type { FeedElement } from "../../feed/feed.ts";
-import type { MessageElement } from "../../feed/message.ts";
 import { GroupsStore, readOrder } from "../../groups/group-list.ts";
 import type { FrameEntry } from "../../hosts/frame.ts";
 import type { Host, Viewer } from "../../hosts/host.ts";
@@ -30,13 +28,14 @@ import { type Action, actOnMessage, operateActor, setGroupState } from "./action
 import type { ThemeChoice } from "./appearance.ts";
 import { arranged } from "./arrangement.ts";
 import { actorsColumn, groupsColumn } from "./columns.ts";
+import { Commands } from "./commands.ts";
 import { conversationColumn } from "./conversation-column.ts";
 import { openDialog } from "./dialogs.ts";
 import { takeDrops } from "./drops.ts";
 import { Elsewhere } from "./elsewhere.ts";
+import { Focus } from "./focus.ts";
 import { welcome } from "./frame.ts";
 import { hearing } from "./heard.ts";
-import { handleKey } from "./keys.ts";
 import { Layout } from "./layout.ts";
 import { Showing } from "./showing.ts";
 import { keepUpToDate } from "./up-to-date.ts";
@@ -76,11 +75,10 @@ class WorkbenchElement extends View {
   #drafts!: DraftMarks;
   #account!: AccountLink;
   #showing!: Showing;
+  #focus!: Focus;
+  #commands!: Commands;
   /** Null where other instances can't be shown, or the person is restricted to this one. */
   #elsewhere: Elsewhere | null = null;
-  #searchFrom: HTMLElement | null = null;
-  /** The question that has the focus as this begins to be drawn. */
-  #asked: Element | null = null;
   /** An invitation of another account that brought the person here and that they haven't seen. */
   #invitation: string | null = null;
   #life: AbortController | null = null;
@@ -134,6 +132,22 @@ class WorkbenchElement extends View {
         if (this.notifications !== null) this.notifications.inView = groupId;
       },
     });
+    this.#focus = new Focus(this, {
+      layout: this.#layout,
+      showing: this.#showing,
+      feed: this.#feed,
+      composer: this.#composer,
+    });
+    this.#commands = new Commands({
+      groups: this.#groups,
+      layout: this.#layout,
+      showing: this.#showing,
+      focus: this.#focus,
+      feed: this.#feed,
+      composer: this.#composer,
+      leave: (then) => this.#leave(then),
+      openDialog: (name, fields) => void this.#dialog(name, fields),
+    });
     this.#account = new AccountLink(
       this.host,
       ACCOUNT_EVERY_MS,
@@ -163,7 +177,7 @@ class WorkbenchElement extends View {
       void this.#follow(entry, signal).catch(() => entry.end());
     }
     addEventListener("resize", () => this.#layout.resize(innerWidth), { signal });
-    document.addEventListener("keydown", this.#onKey, { signal });
+    document.addEventListener("keydown", (event) => this.#commands.key(event), { signal });
     takeDrops(
       this.host,
       signal,
@@ -199,6 +213,7 @@ class WorkbenchElement extends View {
     super.disconnectedCallback();
     this.#life?.abort();
     this.#showing.end();
+    this.#focus.end();
     this.#groups.close();
     this.#account.close();
     this.#elsewhere?.end();
@@ -219,12 +234,12 @@ class WorkbenchElement extends View {
       this.#groups.forget(groupId);
     });
     on("dialog-closed", () => {
-      void this.#keepFocus();
+      void this.#focus.keep();
       if (this.#administrator) void this.#account.refresh();
       this.#arrive();
     });
     on("question-answering", (answering) => {
-      const settled = (): void => void this.#keepFocus();
+      const settled = (): void => void this.#focus.keep();
       answering.then(settled, settled);
     });
     on("group-reset", (groupId) => {
@@ -240,23 +255,23 @@ class WorkbenchElement extends View {
     on("sent", () => void this.#feed.value?.toEnd());
     on("suggest", (text) => this.#composer.value?.suggest(text));
     on("add-text", (text) => void this.#compose((open) => addText(open, text)));
-    on("search", () => this.#search());
+    on("search", () => this.#commands.search());
     on("go-to", (to) => this.#leave(() => this.#showing.visit(to)));
     on("choose-events", (shown) => this.#conversation?.leaveOutEvents(!shown));
     on("sort-groups", (order) => {
       this.host.remember("groups-order", order);
       this.#groups.sort(order);
     });
-    on("close-search", () => this.#endSearch());
-    on("close-thread", () => this.#endThread());
-    on("close-presentations", () => this.#endThread());
+    on("close-search", () => this.#commands.endSearch());
+    on("close-thread", () => this.#commands.endThread());
+    on("close-presentations", () => this.#commands.endThread());
     on("found", (eventId) => this.#showing.go({ eventId }));
     on("searched", (sought) => this.#showing.settle(sought));
     on("copy-link", (to) => void this.#showing.copyLink(to));
     on("moved", () => this.#showing.moved((eventId) => this.#feed.value?.shows(eventId) !== false));
     on("open-terminal", (actorId) => this.#showing.go({ actorId }));
     on("close-terminal", (actorId) => this.#showing.terminalClosed(actorId));
-    on("show-question", (questionId) => void this.#showQuestion(questionId));
+    on("show-question", (questionId) => void this.#focus.toQuestion(questionId));
     on("write-to", (actorId) => void this.#compose((open) => writeTo(open, actorId)));
     on("actor-operation", (asked) =>
       this.#act(operateActor, asked, (error) => {
@@ -299,15 +314,6 @@ class WorkbenchElement extends View {
 
   get #conversation(): Conversation | null {
     return this.#showing.conversation;
-  }
-
-  protected override willUpdate(): void {
-    this.#asked = document.activeElement?.closest("svc-question") ?? null;
-  }
-
-  /** It goes without the person's doing when it is answered elsewhere. */
-  protected override updated(): void {
-    if (this.#asked?.isConnected === false) void this.#keepFocus();
   }
 
   protected override render() {
@@ -443,22 +449,12 @@ class WorkbenchElement extends View {
     }
   }
 
-  /** What had the focus before may be gone, such as by a dialog's action. */
-  async #keepFocus(): Promise<void> {
-    await this.updateComplete;
-    await new Promise((resolve) => requestAnimationFrame(resolve));
-    const { activeElement } = document;
-    if (activeElement !== null && activeElement !== document.body) return;
-    if (this.#composer.value !== undefined) this.#composer.value.focus();
-    else this.querySelector<HTMLElement>(".empty .button, .group-row, button")?.focus();
-  }
-
   /** What `change` writes goes into the open conversation's draft, which then has the focus. */
   async #compose(change: (conversation: Conversation) => Promise<void>): Promise<void> {
     const conversation = this.#conversation;
     if (conversation === null) return;
     await change(conversation);
-    if (this.#conversation === conversation) await this.#write();
+    if (this.#conversation === conversation) await this.#focus.toText();
   }
 
   /** Files go with the message that is being written, wherever on the page they were dropped. */
@@ -471,32 +467,12 @@ class WorkbenchElement extends View {
     conversation.terminals.restore();
     try {
       const files = await dropped;
-      await this.#write();
+      await this.#focus.toText();
       // They belong to the Group that they were dropped on.
       if (this.#conversation === conversation) this.#composer.value?.take(files);
     } catch (error) {
       this.#showing.fail(error);
     }
-  }
-
-  async #write(): Promise<void> {
-    await this.#toFeed();
-    this.#composer.value?.focus();
-  }
-
-  /** It stands below the feed, which may be on another page or under the terminals. */
-  async #showQuestion(questionId: string): Promise<void> {
-    this.#conversation?.terminals.restore();
-    await this.#toFeed();
-    await import("../../questions/question.ts");
-    const element = this.querySelector<View>(`[data-question="${CSS.escape(questionId)}"]`);
-    await element?.updateComplete;
-    element?.querySelector<HTMLElement>(".question")?.focus();
-  }
-
-  async #toFeed(): Promise<void> {
-    if (this.#layout.breadth === "narrow") this.#layout.show("feed");
-    await this.updateComplete;
   }
 
   /** `remedy` returns whether it handles a failure. */
@@ -508,86 +484,6 @@ class WorkbenchElement extends View {
     run(host, conversation, asked).catch((error: unknown) => {
       if (!remedy(error)) this.#showing.fail(error);
     });
-  }
-
-  #search(): void {
-    if (this.#showing.searching) {
-      this.#endSearch();
-      return;
-    }
-    this.#searchFrom = document.activeElement instanceof HTMLElement ? document.activeElement : null;
-    if (this.#layout.breadth === "narrow") this.#layout.show("feed");
-    this.#showing.go({ search: "" });
-  }
-
-  #endSearch(): void {
-    this.#showing.go({});
-    if (this.#searchFrom?.isConnected === true) this.#searchFrom.focus();
-    else this.#composer.value?.focus();
-    this.#searchFrom = null;
-  }
-
-  #endThread(): void {
-    this.#showing.go({});
-    void this.updateComplete.then(() => this.#feed.value?.focusRow());
-  }
-
-  #step(by: number): void {
-    const { list } = this.#groups;
-    const at = list.findIndex((group) => group.group_id === this.#conversation?.groupId);
-    const next = list[at + by];
-    if (next === undefined) return;
-    this.#leave(() => {
-      this.#showing.visit({ groupId: next.group_id });
-      announce(next.title);
-    });
-  }
-
-  #focused(): MessageElement | null {
-    return document.activeElement?.closest<MessageElement>("svc-message") ?? null;
-  }
-
-  /** Replies to the message in focus, else to the newest one from someone else. */
-  #reply(): void {
-    const focused = this.#focused();
-    if (focused !== null) {
-      focused.reply();
-      return;
-    }
-    const messages = this.#conversation?.feed.rows.filter((row) => row.kind === "chat.message");
-    const newest = messages?.findLast(({ by }) => by !== "user");
-    if (newest !== undefined) this.#composer.value?.reply(newest, null);
-  }
-
-  readonly #onKey = (event: KeyboardEvent): void =>
-    handleKey(event, {
-      step: (by) => this.#step(by),
-      escape: () => this.#escape(),
-      search: () => this.#search(),
-      reply: () => this.#reply(),
-      write: () => void this.#write(),
-      presentations: () => this.#showing.go(this.#showing.slot === null ? { slot: 1 } : {}),
-      unread: () => this.#focused()?.markUnread(),
-      palette: () =>
-        void this.#dialog("palette", {
-          withoutEvents: this.#conversation?.feed.withoutEvents === true,
-        }),
-      map: () => void this.#dialog("keyboard", {}),
-      oldest: () => void this.#feed.value?.toStart(),
-      newest: () => void this.#feed.value?.toEnd(),
-    });
-
-  /**
-   * Closes the topmost thing; from the text, the focus goes to the feed. False when there was
-   * nothing to do.
-   */
-  #escape(): boolean {
-    if (this.#showing.searching) this.#endSearch();
-    else if (this.#composer.value?.escape() === true) this.#composer.value.focus();
-    else if (this.#showing.thread !== null || this.#showing.slot !== null) this.#endThread();
-    else if (document.activeElement?.matches("svc-composer *") === true) this.#feed.value?.focusRow();
-    else return false;
-    return true;
   }
 }
 
