@@ -11,7 +11,6 @@ import "./offline-banner.ts";
 import "./settings-menu.ts";
 import "./splitter.ts";
 import "../../controls/time.ts";
-import { isMissing, startProblem } from "../../actors/start-problem.ts";
 import type { ComposerElement } from "../../composer/composer.ts";
 import { DraftMarks } from "../../composer/draft-marks.ts";
 import { AccountLink } from "../../connections/account-link.ts";
@@ -24,11 +23,11 @@ import type { FrameEntry } from "../../hosts/frame.ts";
 import type { Host, Viewer } from "../../hosts/host.ts";
 import type { FrameParts } from "../../instances/live-frame.ts";
 import type { Notifications } from "../../notifications/notifications.ts";
-import { type Action, actOnMessage, operateActor, setGroupState } from "./actions.ts";
 import type { ThemeChoice } from "./appearance.ts";
 import { arranged } from "./arrangement.ts";
 import { actorsColumn, groupsColumn } from "./columns.ts";
 import { Commands } from "./commands.ts";
+import { ConversationActions } from "./conversation-actions.ts";
 import { conversationColumn } from "./conversation-column.ts";
 import { openDialog } from "./dialogs.ts";
 import { takeDrops } from "./drops.ts";
@@ -39,7 +38,6 @@ import { hearing } from "./heard.ts";
 import { Layout } from "./layout.ts";
 import { Showing } from "./showing.ts";
 import { keepUpToDate } from "./up-to-date.ts";
-import { addText, isRewriting, rewrite, writeTo } from "./writing.ts";
 
 /** How often a visible window checks who joined the account. */
 const ACCOUNT_EVERY_MS = 15_000;
@@ -77,6 +75,7 @@ class WorkbenchElement extends View {
   #showing!: Showing;
   #focus!: Focus;
   #commands!: Commands;
+  #actions!: ConversationActions;
   /** Null where other instances can't be shown, or the person is restricted to this one. */
   #elsewhere: Elsewhere | null = null;
   /** An invitation of another account that brought the person here and that they haven't seen. */
@@ -132,22 +131,19 @@ class WorkbenchElement extends View {
         if (this.notifications !== null) this.notifications.inView = groupId;
       },
     });
-    this.#focus = new Focus(this, {
-      layout: this.#layout,
-      showing: this.#showing,
-      feed: this.#feed,
-      composer: this.#composer,
-    });
-    this.#commands = new Commands({
+    const parts = {
+      host: this.host,
       groups: this.#groups,
       layout: this.#layout,
       showing: this.#showing,
-      focus: this.#focus,
       feed: this.#feed,
       composer: this.#composer,
-      leave: (then) => this.#leave(then),
-      openDialog: (name, fields) => void this.#dialog(name, fields),
-    });
+      leave: (then: () => void) => this.#leave(then),
+      openDialog: (name: string, fields: Record<string, unknown>) => void this.#dialog(name, fields),
+    };
+    this.#focus = new Focus(this, parts);
+    this.#commands = new Commands({ ...parts, focus: this.#focus });
+    this.#actions = new ConversationActions({ ...parts, focus: this.#focus });
     this.#account = new AccountLink(
       this.host,
       ACCOUNT_EVERY_MS,
@@ -182,7 +178,7 @@ class WorkbenchElement extends View {
       this.host,
       signal,
       (dragging) => (this.dragging = dragging),
-      (files) => void this.#drop(files),
+      (files) => void this.#actions.drop(files),
     );
     keepUpToDate(
       {
@@ -254,7 +250,7 @@ class WorkbenchElement extends View {
     on("open-address", (address) => this.#leave(() => this.#showing.follow(address)));
     on("sent", () => void this.#feed.value?.toEnd());
     on("suggest", (text) => this.#composer.value?.suggest(text));
-    on("add-text", (text) => void this.#compose((open) => addText(open, text)));
+    on("add-text", (text) => this.#actions.addText(text));
     on("search", () => this.#commands.search());
     on("go-to", (to) => this.#leave(() => this.#showing.visit(to)));
     on("choose-events", (shown) => this.#conversation?.leaveOutEvents(!shown));
@@ -272,22 +268,10 @@ class WorkbenchElement extends View {
     on("open-terminal", (actorId) => this.#showing.go({ actorId }));
     on("close-terminal", (actorId) => this.#showing.terminalClosed(actorId));
     on("show-question", (questionId) => void this.#focus.toQuestion(questionId));
-    on("write-to", (actorId) => void this.#compose((open) => writeTo(open, actorId)));
-    on("actor-operation", (asked) =>
-      this.#act(operateActor, asked, (error) => {
-        if (!isMissing(error)) return false;
-        // The remedy is another command, and it is offered there.
-        void this.#dialog("edit-actor", { actor: asked.actor, problem: startProblem(error) });
-        return true;
-      }),
-    );
-    on("group-state", (state) => this.#act(setGroupState, state));
-    on("message-action", (action) => {
-      if (action.kind === "reply") this.#composer.value?.reply(action.event, action.quote ?? null);
-      else if (action.kind === "jump") this.#showing.go({ eventId: action.target ?? action.event.id });
-      else if (isRewriting(action)) void this.#compose((open) => rewrite(open, action));
-      else this.#act(actOnMessage, action);
-    });
+    on("write-to", (actorId) => this.#actions.writeTo(actorId));
+    on("actor-operation", (asked) => this.#actions.operateActor(asked));
+    on("group-state", (state) => this.#actions.setGroupState(state));
+    on("message-action", (action) => this.#actions.actOnMessage(action));
   }
 
   get #administrator(): boolean {
@@ -447,43 +431,6 @@ class WorkbenchElement extends View {
       this.#showing.fail(error);
       return false;
     }
-  }
-
-  /** What `change` writes goes into the open conversation's draft, which then has the focus. */
-  async #compose(change: (conversation: Conversation) => Promise<void>): Promise<void> {
-    const conversation = this.#conversation;
-    if (conversation === null) return;
-    await change(conversation);
-    if (this.#conversation === conversation) await this.#focus.toText();
-  }
-
-  /** Files go with the message that is being written, wherever on the page they were dropped. */
-  async #drop(dropped: Promise<readonly File[]>): Promise<void> {
-    const conversation = this.#conversation;
-    if (conversation === null || document.querySelector("dialog[open]") !== null) {
-      dropped.catch(() => {});
-      return;
-    }
-    conversation.terminals.restore();
-    try {
-      const files = await dropped;
-      await this.#focus.toText();
-      // They belong to the Group that they were dropped on.
-      if (this.#conversation === conversation) this.#composer.value?.take(files);
-    } catch (error) {
-      this.#showing.fail(error);
-    }
-  }
-
-  /** `remedy` returns whether it handles a failure. */
-  #act<Asked>(run: Action<Asked>, asked: Asked, remedy: (error: unknown) => boolean = () => false): void {
-    const { host } = this;
-    const conversation = this.#conversation;
-    if (conversation === null) return;
-    this.#showing.forgetProblem();
-    run(host, conversation, asked).catch((error: unknown) => {
-      if (!remedy(error)) this.#showing.fail(error);
-    });
   }
 }
 
