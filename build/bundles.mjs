@@ -27,7 +27,7 @@ export const NODE_BUNDLES = [
  * configuration.
  */
 export const EXTENSION_BUNDLES = [
-  { name: "extension", entry: "extension/extension.ts", budget: 110 * KiB },
+  { name: "extension", entry: "extension/extension.ts", budget: 112 * KiB },
   { name: "commands", entry: "extension/commands/all.ts", budget: 28 * KiB },
   { name: "webviews", entry: "extension/webviews/shown-webviews.ts", budget: 60 * KiB },
   { name: "terminals", entry: "extension/terminals/command-on-path.ts", budget: 3 * KiB },

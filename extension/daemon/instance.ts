@@ -56,6 +56,8 @@ const TOGETHER_MS = 30;
  * takes longer than reading a few of 200 Groups.
  */
 const READING_MS = 500;
+/** When a daemon that couldn't answer is asked again. */
+const AGAIN_MS = 5000;
 /** Made when it is first needed: that takes tens of milliseconds. */
 let collator: Intl.Collator | undefined;
 
@@ -65,6 +67,7 @@ function compareNames(one: string, other: string): number {
 
 export class Instance extends EventEmitter<{ change: [] }> implements GroupsListener {
   readonly #source: Source;
+  readonly #againMs: number;
   readonly #groups = new Map<string, Entry>();
   #relations: readonly DirectRelation[] = [];
   #connections: readonly Connection[] = [];
@@ -82,9 +85,10 @@ export class Instance extends EventEmitter<{ change: [] }> implements GroupsList
   readonly #waiting: string[] = [];
   #readers = 0;
 
-  constructor(source: Source) {
+  constructor(source: Source, againMs = AGAIN_MS) {
     super();
     this.#source = source;
+    this.#againMs = againMs;
   }
 
   /** The list of Groups and their Actors have been read since the connection began. */
@@ -212,7 +216,7 @@ export class Instance extends EventEmitter<{ change: [] }> implements GroupsList
     this.#tell();
   }
 
-  /** Reads everything again. Failures are the connection's, which shows them. */
+  /** Reads everything again, and once more later if the daemon couldn't answer. */
   async refresh(): Promise<void> {
     const round = ++this.#round;
     try {
@@ -229,7 +233,7 @@ export class Instance extends EventEmitter<{ change: [] }> implements GroupsList
       this.#loaded = true;
       this.#tell();
     } catch {
-      // The next connection reads again.
+      if (round === this.#round) this.#again(() => this.restart());
     }
   }
 
@@ -305,13 +309,22 @@ export class Instance extends EventEmitter<{ change: [] }> implements GroupsList
         entry.questions = questions;
         this.#tell(this.#waiting.length > 0 ? READING_MS : TOGETHER_MS);
       } catch {
-        // The Group is gone or the connection is lost. Either is told by the stream.
+        // A Group that is gone, or a connection that is lost, is told by the stream.
+        this.#again(() => this.#read(groupId));
       }
       const isAgain = (entry.reading as Entry["reading"]) === "again";
       entry.reading = "no";
       if (isAgain && this.#groups.get(groupId) === entry) this.#read(groupId);
     }
     this.#readers -= 1;
+  }
+
+  /** Runs it later, unless everything was read again or forgotten meanwhile. */
+  #again(run: () => void): void {
+    const round = this.#round;
+    setTimeout(() => {
+      if (round === this.#round) run();
+    }, this.#againMs).unref();
   }
 
   #tell(within = TOGETHER_MS): void {

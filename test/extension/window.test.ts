@@ -121,6 +121,38 @@ describe("a window's view of the daemon", function () {
     assert.equal(asked, 2);
   });
 
+  it("reads again what the daemon couldn't answer, and nothing that was forgotten meanwhile", async () => {
+    const { client } = link;
+    const { group_id: groupId } = await client.result("attach", { path: folder });
+    let failing: string | null = "group_list";
+    const asked: string[] = [];
+    const other = new Instance(
+      {
+        call: (name, input) => {
+          asked.push(name);
+          return name === failing ? Promise.reject(new Error("busy")) : client.result(name, input);
+        },
+      },
+      1,
+    );
+    other.restart();
+    await until("it is asked again", () => asked.filter((name) => name === "group_list").length > 1);
+    failing = "group_show";
+    await until("the list is read", () => other.loaded);
+    await until("a Group is asked for again", () => asked.filter((name) => name === failing).length > 1);
+    assert.equal(other.find(groupId)?.scopes, null);
+    failing = null;
+    await until("its folders are read", () => other.find(groupId)?.scopes?.length === 1);
+    failing = "group_list";
+    await other.refresh();
+    other.clear();
+    const { length } = asked;
+    // Later than the timer that was begun before it.
+    await new Promise((resolve) => setTimeout(resolve, 2));
+    assert.equal(asked.length, length);
+    await client.result("group_delete", { group_id: groupId, confirm: groupId });
+  });
+
   it("names the agents that end with an older daemon, as they call themselves and in plain text", async () => {
     const { client } = link;
     const { group_id: groupId } = await client.result("attach", { path: folder });
