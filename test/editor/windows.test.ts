@@ -169,7 +169,7 @@ describe("windows of several folders, and of strangers", function () {
       await window.openSideBar();
       await window.row("Groups", "Group 1").waitFor();
       const list = window.view("Groups").locator(".monaco-list");
-      // Which Groups the folders have is read after the list, and may put rows above those in sight.
+      // The Groups of the folders are read after the list, and may put rows above those in sight.
       const first = async () => {
         await list.press("Home");
         return (await labels(window)).slice(0, 2).join();
