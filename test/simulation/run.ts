@@ -1,7 +1,7 @@
 /**
  * `npm run sim -- --seeds N --from S [--json] [--minutes M] [--accounts]`: many seeds, shared among
  * the processors. Exits with 1 when one of them breaks an invariant, whose story is printed;
- * `--minutes` and Ctrl+C stop in time and say how many were done. One seed in sixteen has an
+ * `--minutes` and Ctrl+C stop in time and say how many were done. One seed in four has an
  * account service, with `--accounts` every seed.
  */
 import { fork } from "node:child_process";
@@ -17,7 +17,7 @@ const FAILURES_MAX = 5;
 const STORY_LINES = 400;
 
 /** Of so many seeds one has an account service. */
-const ACCOUNTS_EVERY = process.argv.includes("--accounts") ? 1 : 16;
+const ACCOUNTS_EVERY = process.argv.includes("--accounts") ? 1 : 4;
 
 function hasAccounts(seed: number): boolean {
   return seed % ACCOUNTS_EVERY === 0;
