@@ -182,7 +182,7 @@ export class ActorProcesses {
     this.#launches.tellWaiting(slot);
   }
 
-  /** Ends the process and all its descendants, and resolves when that is noted. `reason` in words. */
+  /** Ends the process and all its descendants and notes it. `reason` in words. */
   async stop(slot: Slot, reason: string, seconds: number = LIMITS.terminal.stopSeconds): Promise<void> {
     const { run } = slot;
     if (run === null || run.process === null) return;
