@@ -94,6 +94,19 @@ export class Authorities {
     });
   }
 
+  /** Whether the grant may still be used, by the same Group as when it was made. */
+  isInForce({ connection_id: connectionId, pair, local, remote }: Grant): boolean {
+    const state = this.forBinding({
+      connection_id: connectionId,
+      local_group_id: pair?.local_group_id ?? "",
+      remote_group_id: pair?.remote_group_id ?? "",
+      remote_instance_id: remote.instance_id,
+      local_device_id: local.device_id,
+      remote_device_id: remote.device_id,
+    });
+    return state.state === "granted";
+  }
+
   /** Grants in force under this connection; within the account (null) one for each instance. */
   inForce(connectionId: string | null): Grant[] {
     const grants = this.of(kindOf(connectionId))?.discover(null) ?? [];

@@ -269,6 +269,20 @@ describe("connect_catalog", () => {
     assert.deepEqual(readdirSync(catalogs(here)), []);
   });
 
+  it("isn't asked for any more once the Group here is reset, though its connection is still known", async () => {
+    verifies("EXT-064");
+    pair = await Pair.open("external");
+    const { here } = pair;
+    const { group_id: groupId } = here;
+    await pair.pass(70 * SECOND);
+    assert.notDeepEqual(catalogTimes(here), []);
+    await here.home.call("group_reset", { group_id: groupId, confirm: groupId });
+    here.transport.seen.length = 0;
+    await pair.pass(3 * MINUTE);
+    assert.deepEqual(here.authority.discover(null).length, 1);
+    assert.deepEqual(catalogTimes(here), []);
+  });
+
   it("is refreshed a minute after a success, and after 5, 10, 20, 40, 60 seconds when it fails", async () => {
     verifies("LIM-019", "LIM-021", "LIM-022", "LIM-027");
     pair = await Pair.open("direct");

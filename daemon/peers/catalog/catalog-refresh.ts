@@ -103,7 +103,7 @@ export class CatalogRefresh {
     const now = clock.monotonic();
     const due = grants
       .map((grant) => ({ grant, plan: this.#planOf(grant) }))
-      .filter(({ plan }) => !plan.isRunning && plan.dueAt <= now)
+      .filter(({ grant, plan }) => !plan.isRunning && plan.dueAt <= now && this.#isStillGranted(grant))
       .sort((one, other) => one.plan.dueAt - other.plan.dueAt);
     for (const { grant, plan } of due) {
       if (this.#running.size >= limits.peers) break;
@@ -188,7 +188,7 @@ export class CatalogRefresh {
   }
 
   #isStillGranted(grant: Grant): boolean {
-    return this.#deps.authorities.all().some((one) => keyOf(one) === keyOf(grant));
+    return this.#deps.authorities.isInForce(grant);
   }
 
   #planOf(grant: Grant): Plan {

@@ -84,12 +84,13 @@ export class PeerSender {
     if (route === null) return { kind: "not_sent", reason: "The other instance can't be reached right now." };
     const { clock, log } = this.#deps;
     try {
-      const proof = this.#prove(grant, operationSha256 ?? (await operationDigest(operation)));
+      const digest = operationSha256 ?? (await operationDigest(operation));
       if (signal.aborted) return { kind: "not_sent", reason: "The daemon is shutting down." };
       // Waiting for the digest of files or for the disk may have taken a while.
       if (!isStillGranted()) {
         return { kind: "not_sent", reason: "The connection ended before the request left." };
       }
+      const proof = this.#prove(grant, digest);
       const seconds = LIMITS.connect.requestSeconds;
       const slow = route.via === "direct" ? bytes / BYTES_PER_SECOND : 0;
       const wait = Math.min(seconds + slow, LIMITS.connect.proofSeconds) * 1000;
