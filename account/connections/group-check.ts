@@ -26,6 +26,9 @@ export interface GroupCheckDependencies {
   signal: AbortSignal;
 }
 
+/** Whose instance, to the member who acts. */
+const SIDES = { own: "The instance of your Group", other: "The instance of the other Group" };
+
 export class GroupChecks {
   readonly #deps: GroupCheckDependencies;
   readonly #keys = new VerifyingKeys();
@@ -38,8 +41,10 @@ export class GroupChecks {
    * Throws `connect_group_denied` if the instance itself says so, and `connect_group_unavailable`
    * for everything else: then the same selection may succeed later.
    */
-  async confirm(selection: Selection): Promise<void> {
+  async confirm(selection: Selection, side: keyof typeof SIDES): Promise<void> {
     const { ticket, public_key: publicKey, public_origin: origin, isListed } = selection;
+    const unavailable = (what: string) =>
+      new Refusal("connect_group_unavailable", { specifics: `${SIDES[side]} ${what}` });
     if (!isListed) throw unavailable("has a version of svc that this service doesn't take. Update it there.");
     if (origin === null)
       throw unavailable(
@@ -74,8 +79,4 @@ export class GroupChecks {
 /** The instance's own refusal. A bare 403 of a proxy isn't one (ERR-010). */
 function isDenial({ status, body }: Extract<HttpOutcome, { kind: "answered" }>): boolean {
   return status === 403 && parsedJsonBytes(AccountRefusal, body)?.error.code === "connect_group_denied";
-}
-
-function unavailable(what: string): Refusal {
-  return new Refusal("connect_group_unavailable", { specifics: `The Group's instance ${what}` });
 }

@@ -28,7 +28,7 @@ export class Sharing {
     const { tickets, checks, connections } = this.#deps;
     await this.#count(acting);
     const selection = await tickets.read(encoded, acting.member);
-    await checks.confirm(selection);
+    await checks.confirm(selection, "own");
     return connections.invite(selection.ticket, recipient, acting);
   }
 
@@ -43,8 +43,10 @@ export class Sharing {
     // One that is over needs no instance: what the store says is the answer.
     const other = await this.#offered(invitation);
     await Promise.all([
-      checks.confirm(own),
-      other === null ? null : checks.confirm(other).catch((error: unknown) => this.#lost(error, invitation)),
+      checks.confirm(own, "own"),
+      other === null
+        ? null
+        : checks.confirm(other, "other").catch((error: unknown) => this.#lost(error, invitation)),
     ]);
     return connections.accept(invitation.id, own.ticket, acting);
   }

@@ -230,7 +230,7 @@ ${powers(own)}
     const { id, expires_at: expiresAt } = invitation;
     const source = sourceOf(invitation);
     return html`<li class="card"><h3>${groupName(source)}</h3>
-<p>${shownPerson(people.get(invitation.source_member))} invites you to connect a Group with it, ${until(expiresAt, this.#deps.clock.now())}.</p>
+<p>${shownPerson(people.get(invitation.source_member))} invites you to connect a Group with it. You can accept ${until(expiresAt, this.#deps.clock.now())}.</p>
 <p>To accept, choose your Group on the instance that has it: <code class="id">svc connect accept ${id}</code></p>
 ${
   places.length > 0 &&

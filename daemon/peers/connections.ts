@@ -11,7 +11,7 @@ import type { CatalogRefresh } from "./catalog/catalog-refresh.ts";
 
 interface Dependencies {
   authorities: Pick<Authorities, "known" | "lastContact">;
-  cache: Pick<CatalogCache, "of">;
+  cache: Pick<CatalogCache, "of" | "titleOf">;
   refresh: Pick<CatalogRefresh, "reasonOf">;
 }
 
@@ -43,7 +43,7 @@ export class Connections {
       kind,
       id,
       group_id: groupId,
-      remote,
+      remote: grant?.pair && remote ? { ...remote, title: this.#deps.cache.titleOf(grant) } : remote,
       state: standing.state === "active" ? this.#stateOf(standing.grant, error) : standing.state,
       error: grant === null || grant.route === null ? null : error,
       since,

@@ -185,6 +185,22 @@ describe("connect_catalog", () => {
     await assert.rejects(ask({ by: "ann" }), refusal("permission_denied"));
   });
 
+  it("shows the Group of a connection under the title that it has now", async () => {
+    pair = await Pair.open("external");
+    const { here, there } = pair;
+    await there.home.call("group_update", { group_id: there.group_id, title: "New" });
+    await pair.pass(70 * SECOND);
+    assert.deepEqual(
+      ((await ask()) as Discovery).external_groups.map(({ title }) => title),
+      ["New"],
+    );
+    const { connections } = await here.home.call("connection_list", { group_id: here.group_id });
+    assert.deepEqual(
+      connections.map(({ remote }) => remote?.title),
+      ["New"],
+    );
+  });
+
   it("pages through the Groups of an instance of the same account, without their Actors", async () => {
     verifies("CAT-027", "CAT-028", "CAT-003", "CAT-002", "CAT-032");
     pair = await Pair.open("account", { learnt: false });

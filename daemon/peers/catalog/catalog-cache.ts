@@ -86,6 +86,14 @@ export class CatalogCache {
     return isBound ? catalog : null;
   }
 
+  /** What the pair's other Group is called now, as far as that is known; empty within the account. */
+  titleOf(grant: Grant): string {
+    const { pair } = grant;
+    if (pair === null) return "";
+    const group = this.of(grant)?.groups.find((one) => one.group_id === pair.remote_group_id);
+    return group?.title ?? pair.remote_title;
+  }
+
   /** Replaces what was learned before. Rejects with Node's errors. */
   async put(grant: Grant, checkedAt: string, groups: Catalog["groups"]): Promise<void> {
     const { files, directory } = this.#deps;

@@ -122,15 +122,14 @@ export class CatalogReads {
   }
 
   #externalGroups(groupId: string): Discovery["external_groups"] {
-    return this.#deps.authorities
-      .external(groupId)
-      .map(({ connection_id: connectionId, authority, remote, pair }) => ({
-        connection_id: connectionId ?? "",
-        instance: instanceOf(remote),
-        group_id: pair!.remote_group_id,
-        title: pair!.remote_title,
-        transport: authority === "direct" ? "direct" : "account",
-      }));
+    const { authorities, cache } = this.#deps;
+    return authorities.external(groupId).map((grant) => ({
+      connection_id: grant.connection_id ?? "",
+      instance: instanceOf(grant.remote),
+      group_id: grant.pair!.remote_group_id,
+      title: cache.titleOf(grant),
+      transport: grant.authority === "direct" ? "direct" : "account",
+    }));
   }
 
   /** Nothing is chosen silently, even if there is only one choice (ERR-002). */
