@@ -11,6 +11,7 @@ import { agreed } from "../consent.ts";
 import type { CommandContext } from "../context.ts";
 import { oneLine } from "../output.ts";
 import { moment } from "../render.ts";
+import { unconfirmedWords } from "./connect.ts";
 
 /** How often a waiting command looks. The daemon asks at the service's own pace. */
 const LOOK_MS = 1000;
@@ -73,8 +74,11 @@ async function confirmed(context: CommandContext): Promise<number> {
 /** Every connection of this instance, whatever its kind. */
 export async function connections(context: CommandContext): Promise<number> {
   const answer = await context.client.call("connection_list", {});
+  const unconfirmed = answer.ok && !context.out.json ? await unconfirmedWords(context) : null;
   return context.show(answer, ({ connections: found }) => {
+    if (unconfirmed !== null) context.out.note(unconfirmed);
     if (found.length === 0) {
+      if (unconfirmed !== null) return;
       context.out.line("No connections. Begin with:");
       for (const { title, sentence, command } of CONNECTION_CHOICES)
         context.out.line(`\n${commandLine(context.home, ...command.split(" "))}: ${title}\n  ${sentence}`);

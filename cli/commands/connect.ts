@@ -21,7 +21,10 @@ export async function connect(context: CommandContext): Promise<number> {
     ...(targetGroupId === undefined ? {} : { target_group_id: targetGroupId }),
     ...(limit === undefined ? {} : { limit }),
   };
-  return context.print("connect_catalog", input, (found) => {
+  const answer = await context.client.call("connect_catalog", input);
+  const isDirectory = answer.ok && "external_groups" in answer.result;
+  const unconfirmed = isDirectory && !context.out.json ? await unconfirmedWords(context) : null;
+  return context.show(answer, (found) => {
     const { out } = context;
     if ("instance" in found) {
       const { catalog, fresh, next } = found;
@@ -43,11 +46,24 @@ export async function connect(context: CommandContext): Promise<number> {
     for (const { instance, group_id: groupId, title, transport } of found.external_groups) {
       out.line(`${instance.instance_id} ${oneLine(groupId)}  ${oneLine(title)}  ${transport}`);
     }
-    if (found.instances.length + found.external_groups.length === 0) {
+    if (unconfirmed !== null) out.note(unconfirmed);
+    else if (found.instances.length + found.external_groups.length === 0)
       out.note(context.suggested("This Group has no connections. 'svc connections' says how they begin."));
-    }
     if (found.account_error !== null) out.note(context.suggested(oneLine(found.account_error)));
   });
+}
+
+/**
+ * Says that connections to other accounts can't be told now, and why; null if they can, or if this
+ * instance isn't linked.
+ */
+export async function unconfirmedWords(context: CommandContext): Promise<string | null> {
+  const answer = await context.client.call("connect_status", {});
+  if (!answer.ok) return null;
+  const { connect: snapshot, group_connections: counts } = answer.result;
+  if (snapshot === null || counts !== null) return null;
+  const why = snapshot.group_sync?.error_message ?? "";
+  return context.suggested(oneLine(`Connections to other accounts aren't confirmed now. ${why}`.trim()));
 }
 
 /** Selects a Group for a connection with another account, or for an invitation to one. */

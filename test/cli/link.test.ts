@@ -45,6 +45,23 @@ describe("svc link", function () {
     assert.doesNotMatch(err, /^svc: /mu);
   });
 
+  it("leaves open whether there are connections to other accounts while the service doesn't tell", async () => {
+    assert.equal((await run(["unlink", "--yes"], { home: daemon.home })).code, 0);
+    proxy.failing.set("/v1/connect/groups", 500);
+    assert.equal((await linked()).code, 0);
+    const created = await run(["group", "create", "Alone"], { home: daemon.home });
+    assert.equal(created.code, 0, created.err);
+    const unsure = /^Connections to other accounts aren't confirmed now\. .*status 500\.$/mu;
+    for (const command of [["connections"], ["connect"]]) {
+      const { out, err } = await until("the words", async () => {
+        const ran = await run(command, { home: daemon.home });
+        return unsure.test(ran.err) ? ran : null;
+      });
+      assert.doesNotMatch(out + err, /no connections/iu);
+    }
+    proxy.failing.clear();
+  });
+
   it("says what keeps the account from listing the instance that was just linked", async () => {
     assert.equal((await run(["unlink", "--yes"], { home: daemon.home })).code, 0);
     proxy.failing.set("/v1/connect/instances", 500);
