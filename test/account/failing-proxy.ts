@@ -6,6 +6,7 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, request, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
 import { buffer } from "node:stream/consumers";
+import { LIMITS } from "../../shared/limits.ts";
 
 /** A request as a daemon or browser sent it. */
 interface Passed {
@@ -26,7 +27,9 @@ export class FailingProxy {
   readonly #server: Server;
 
   private constructor() {
-    this.#server = createServer((asked, answer) => {
+    // As long as the service, so that no idle connection ends just when a daemon uses it again.
+    const keepAliveTimeout = LIMITS.http.keepAliveSeconds * 1000;
+    this.#server = createServer({ keepAliveTimeout }, (asked, answer) => {
       this.#pass(asked, answer).catch(() => answer.destroy());
     });
   }

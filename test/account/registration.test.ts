@@ -77,7 +77,7 @@ for (const kind of KINDS) {
     });
 
     it("refuses origins that aren't canonical HTTPS origins", async () => {
-      verifies("DIR-016", "DIR-017");
+      verifies("DIR-015", "DIR-016", "DIR-017");
       const { device, instance, refused } = registrant;
       const wrong = [
         "http://x.example",
@@ -91,8 +91,9 @@ for (const kind of KINDS) {
         "",
       ];
       for (const origin of wrong) await refused(device.registration(instance, { public_origin: origin }));
-      for (const origin of [1, true, {}] as unknown as string[])
+      for (const origin of [1, true, {}, undefined] as unknown as string[])
         await refused({ ...device.registration(instance), public_origin: origin });
+      assert.equal((await device.register(instance, { public_origin: null })).status, 200);
     });
 
     it("verifies exactly the bytes of the contract", async () => {

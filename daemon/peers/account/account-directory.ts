@@ -36,7 +36,8 @@ const Snapshot = z.object({
   account_origin: ServiceOrigin,
   device_id: z.string(),
   instance_id: z.string(),
-  directory: Directory.nullable(),
+  // The account's label is kept with the binding alone (SNAP-010).
+  directory: Directory.omit({ account_label: true }).nullable(),
   checked_at: Time.nullable(),
   error_code: z.string().nullable(),
   error_message: z.string().nullable(),
@@ -246,7 +247,8 @@ export class AccountDirectory {
     const { clock } = this.#deps;
     await this.#change(binding, isCurrent, (before): Snapshot => {
       if (!checked.ok) return this.#told(before, binding);
-      const confirmed = { directory: checked.value, checked_at: timestamp(clock) };
+      const { account_label: _label, ...directory } = checked.value;
+      const confirmed = { directory, checked_at: timestamp(clock) };
       return { ...before, ...confirmed, error_code: null, error_message: null };
     });
   }
