@@ -28,6 +28,8 @@ export class DirectorySetting implements HttpClient {
   readonly asked: (HttpAsked & { at: number })[] = [];
   /** What the service answers; the directory that fits if it is null. */
   answer: (() => Answer | Promise<Answer>) | null = null;
+  /** Whether its answer comes all the same when the request has been given up. */
+  answersAborted = false;
   origin: string | null = null;
   /** Entries that the directory has beside this instance's own. */
   others: object[] = [];
@@ -111,7 +113,7 @@ export class DirectorySetting implements HttpClient {
     this.asked.push({ ...asked, at: this.clock.now() });
     const { device_id: deviceId } = this.membership.value;
     const answer = (await this.answer?.()) ?? { status: 200, body: this.listing(deviceId ?? "") };
-    if (answer === "down" || asked.signal.aborted)
+    if (answer === "down" || (asked.signal.aborted && !this.answersAborted))
       return { kind: "failed", why: "unreachable", escaped: false, reason: "It can't be reached." };
     const { status, body, headers = {} } = answer;
     return { kind: "answered", status, headers, body: Buffer.from(JSON.stringify(body)) };

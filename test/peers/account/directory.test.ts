@@ -1,5 +1,6 @@
 /** The directory's state machine on a manual clock, against the test's own account service. */
 import assert from "node:assert/strict";
+import { readWhole, replaceFile } from "../../../platform/durable.ts";
 import { PRODUCT_VERSION } from "../../../shared/version.ts";
 import { verifies } from "../../requirements.ts";
 import { enumerateCrashes } from "../../simulation/crash.ts";
@@ -37,6 +38,17 @@ describe("the account's directory", () => {
     assert.equal(await setting.untilAsked(), 60);
   });
 
+  it("registers another origin within two seconds", async () => {
+    verifies("LIM-004");
+    await setting.started();
+    await setting.settled();
+    setting.origin = "https://here.example";
+    assert.ok((await setting.untilAsked()) <= 2);
+    const [body] = setting.asked.at(-1)!.body!.parts;
+    const { public_origin: origin } = JSON.parse(Buffer.from(body!).toString()) as { public_origin: string };
+    assert.equal(origin, setting.origin);
+  });
+
   it("isn't used after its time, and is told of then", async () => {
     verifies("SNAP-020");
     await setting.started();
@@ -51,6 +63,25 @@ describe("the account's directory", () => {
     assert.equal(setting.directory.current, null);
     assert.equal(told, 1);
     setting.answer = null;
+  });
+
+  it("isn't used any longer after a restart, nor after a sleep of the machine", async () => {
+    verifies("SNAP-020");
+    await setting.started();
+    await setting.settled();
+    setting.clock.advance(50_000);
+    await setting.reopen();
+    setting.clock.advance(69_999);
+    assert.ok(setting.directory.current !== null);
+    setting.clock.advance(1);
+    assert.equal(setting.directory.current, null);
+
+    await setting.started();
+    await setting.directory.refresh();
+    assert.ok(setting.directory.current !== null);
+    // The other clock may be two minutes off.
+    setting.clock.set(240_001);
+    assert.equal(setting.directory.current, null);
   });
 
   it("lasts from the question, however late its answer comes", async () => {
@@ -154,6 +185,8 @@ describe("the account's directory", () => {
     setting.clock.advance(60_000);
     await until("asked", () => setting.asked.length === before + 1);
     setting.answer = null;
+    // It had come when the binding changed.
+    setting.answersAborted = true;
     await setting.link("dev_2");
     give({ status: 200, body: old });
     await until("the new binding's", () => setting.directory.current?.device_id === "dev_2");
@@ -190,6 +223,45 @@ describe("the account's directory", () => {
       assert.notEqual(setting.directory.snapshot?.error_code, null, JSON.stringify(body));
     }
     assert.equal(setting.directory.current, null);
+  });
+
+  it("isn't used from its file when that is another's, or isn't valid", async () => {
+    verifies("SNAP-023", "SNAP-024", "SNAP-025", "SNAP-026");
+    const path = "/secrets/connect.json";
+    const other = await newIdentity();
+    setting.others = [setting.entry("dev_2", other)];
+    await setting.started();
+    await setting.settled();
+    const stored = readWhole(setting.files, path)!;
+    const changed = async (fields: object, directory: object = {}) => {
+      const value = JSON.parse(stored.toString()) as { directory: object };
+      const bent = { ...value, ...fields, directory: { ...value.directory, ...directory } };
+      await setting.directory.close();
+      await replaceFile(setting.files, path, Buffer.from(JSON.stringify(bent)));
+      await setting.reopen();
+      return setting.directory.current;
+    };
+    assert.notEqual(await changed({}), null);
+    const [own, peer] = [setting.entry("dev_1"), setting.entry("dev_2", other)];
+    const { issued_at: issued } = setting.listing("dev_1");
+    const wrong: [object, object?][] = [
+      [{ account_origin: "https://elsewhere.example" }],
+      [{ device_id: "dev_9" }],
+      [{ device_id: "dev_9" }, { device_id: "dev_9" }],
+      [{ instance_id: other.instance_id }],
+      [{}, { device_id: "dev_9" }],
+      [{}, { protocol_version: 2 }],
+      [{}, { expires_at: issued }],
+      [{}, { expires_at: new Date(setting.clock.now() + 121_000).toISOString() }],
+      [{}, { instances: [peer] }],
+      [{}, { instances: [{ ...own, device_id: "dev_9" }, peer] }],
+      [{}, { instances: [{ ...own, public_key: other.public_key }, peer] }],
+      [{}, { instances: [own, peer, { ...peer, device_id: "dev_3" }] }],
+      [{}, { instances: [own, { ...peer, device_id: "dev_1" }] }],
+    ];
+    for (const [fields, directory] of wrong)
+      assert.equal(await changed(fields, directory), null, JSON.stringify([fields, directory]));
+    assert.notEqual(await changed({}), null);
   });
 
   it("is whole in its file after a crash at any point", async () => {
