@@ -82,12 +82,13 @@ for (const kind of KINDS) {
       const instance = new TestInstance();
       const newest = 15;
       await Promise.all(
-        Array.from({ length: newest + 1 }, async (_, index) =>
-          device!.register(instance, {
-            public_origin: `https://at${index}.example`,
-            issued_at: new Date(first.clock.now() + index).toISOString(),
-          }),
-        ),
+        Array.from({ length: newest + 1 }, async (_, index) => {
+          const at = newest - index;
+          return device!.register(instance, {
+            public_origin: `https://at${at}.example`,
+            issued_at: new Date(first.clock.now() + at).toISOString(),
+          });
+        }),
       );
       const { public_origin: kept } = await first.store.db
         .selectFrom("connect_instances")

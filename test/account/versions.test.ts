@@ -41,7 +41,7 @@ describe("the versions that the service lets in", () => {
   });
 
   it("are the deployment's minimum for everything but pages and retirement", async () => {
-    verifies("ERR-005", "VER-006", "VER-009", "VER-010", "VER-011", "VER-012", "VER-013");
+    verifies("ERR-005", "VER-006", "VER-009", "VER-010", "VER-011", "VER-012", "VER-013", "DIR-041");
     const service = await started(null);
     const old = { "svc-client-version": "0.3.0" };
     const ada = await service.member("Ada");
@@ -76,20 +76,60 @@ describe("the versions that the service lets in", () => {
         assert.equal(answer.status, 426);
     }
     assert.deepEqual(await rows(), before);
-    assert.equal((await device.get("/v1/connect/instances", { "svc-client-version": "0.6.0" })).status, 200);
+    const updated = await device.get("/v1/connect/instances", { "svc-client-version": "0.6.0" });
+    assert.equal(updated.status, 200);
+    // What is registered is still the earlier version.
+    assert.deepEqual(updated.body.instances, []);
     assert.equal((await ada.get("/")).status, 200);
     assert.equal((await device.post("/v1/device/disable", {}, old)).status, 200);
   });
 });
 
 describe("the store's migrations", () => {
-  it("only add, and a newer store is refused", async () => {
+  it("only add to a store that knew nothing of Connect, and its rows stay", async () => {
     verifies("VER-015");
     const service = await TestService.started();
     try {
+      await service.device(await service.member("Ada"));
+      const later = ["group_connections", "group_invitations", "connect_instances"];
+      for (const table of later) await service.store.db.schema.dropTable(table).execute();
+      await sql`alter table invitations drop column made_by`.execute(service.store.db);
+      await sql`delete from migrations where name >= '0010'`.execute(service.store.db);
+      const names = async () => {
+        const { rows } = await sql<{ name: string }>`select name from migrations`.execute(service.store.db);
+        return rows.map(({ name }) => name);
+      };
+      const tables = async () => {
+        const found = await service.store.db.introspection.getTables();
+        return new Map(found.map(({ name, columns }) => [name, columns]));
+      };
+      const rows = async () => {
+        const { db } = service.store;
+        return Promise.all(
+          (["members", "devices", "sessions", "audit"] as const).map((table) =>
+            db.selectFrom(table).selectAll().execute(),
+          ),
+        );
+      };
+      const [before, kept] = [await tables(), await rows()];
+      assert.ok(kept.every(({ length }) => length > 0));
+      await service.stop();
+      await service.start();
+      assert.ok((await names()).includes("0010_connect_instances"));
+      const after = await tables();
+      assert.ok(later.every((table) => after.has(table)));
+      for (const [table, columns] of before)
+        assert.deepEqual(after.get(table)?.slice(0, columns.length), columns, table);
+      assert.deepEqual(await rows(), kept);
+    } finally {
+      await service.dispose();
+    }
+  });
+
+  it("are refused for a newer store", async () => {
+    const service = await TestService.started();
+    try {
       const { db } = service.store;
-      const { rows } = await sql<{ name: string }>`select name from migrations`.execute(db);
-      assert.ok(rows.some(({ name }) => name === "0010_connect_instances"));
       await sql`insert into migrations (name, timestamp) values ('9999_later', '2030')`.execute(db);
       await service.stop();
       await assert.rejects(service.start(), /newer version/u);

@@ -308,7 +308,12 @@ describe("connect_catalog", () => {
     assert.ok(second! - first! >= 60 * SECOND && second! - first! <= 62 * SECOND);
     here.transport.wire = DOWN;
     here.transport.seen.length = 0;
-    await pair.pass(5 * MINUTE);
+    const end = Date.parse((await details()).catalog!.checked_at) + 120 * SECOND;
+    await pair.pass(end - pair.clock.now());
+    assert.equal((await details()).fresh, true);
+    await pair.pass(SECOND);
+    assert.equal((await details()).fresh, false);
+    await pair.pass(3 * MINUTE);
     const times = catalogTimes(here);
     const gaps = times.slice(1).map((at, index) => (at - times[index]!) / SECOND);
     for (const [index, expected] of [5, 10, 20, 40, 60].entries()) {
@@ -319,8 +324,35 @@ describe("connect_catalog", () => {
     assert.equal(fresh, false);
   });
 
+  it("has at most sixteen pages, of 4 MiB together", async () => {
+    verifies("LIM-024", "LIM-025");
+    pair = await Pair.open("account");
+    const { here, there } = pair;
+    /** How many Groups are known after a refresh whose pages have a Group each. */
+    const refreshed = async (count: number, bytesOf: (at: number) => number = () => 0): Promise<number> => {
+      here.transport.wire = pages(pair, (after) => {
+        const at = Number(after ?? 0);
+        const page = { groups: [group(at)], next: at + 1 < count ? String(at + 1) : null, more: "" };
+        const left = bytesOf(at) - Buffer.byteLength(JSON.stringify(page));
+        return { ...page, more: "x".repeat(Math.max(left, 0)) };
+      });
+      here.transport.seen.length = 0;
+      await pair.eventually(() => catalogTimes(here).length > 0);
+      await rest();
+      const found = (await ask({ instance_id: there.instance_id, limit: 64 })) as Details;
+      return found.catalog!.groups.length;
+    };
+    const MiB = 1024 * 1024;
+    assert.equal(await refreshed(16), 16);
+    assert.equal(await refreshed(17), 16);
+    assert.equal(catalogTimes(here).length, 16);
+    assert.equal(await refreshed(4, () => MiB), 4);
+    assert.equal(await refreshed(5, (at) => (at < 3 ? MiB : MiB / 2)), 5);
+    assert.equal(await refreshed(6, (at) => (at < 3 ? MiB : at < 5 ? MiB / 2 : 0)), 5);
+  });
+
   it("is published whole or not at all", async () => {
-    verifies("LIM-024", "LIM-025", "LIM-026");
+    verifies("LIM-026");
     pair = await Pair.open("account");
     const { here, there } = pair;
     const before = (await details()).catalog;

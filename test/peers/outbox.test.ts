@@ -3,7 +3,6 @@ import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync }
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { WorkGenerations } from "../../daemon/peers/outbox/work-generations.ts";
-import { LIMITS } from "../../shared/limits.ts";
 import type { OutboxRecord } from "../../shared/wire/v1/outbox.ts";
 import { refusal } from "../messaging/setting.ts";
 import { verifies } from "../requirements.ts";
@@ -70,12 +69,12 @@ describe("the outbox", () => {
   it("takes 128 messages for one peer and no more, and says so", async () => {
     verifies("LIM-036");
     const { here } = pair;
-    for (let message = 0; message < LIMITS.outbox.recordsPerPeer; message += 1) await pair.send();
+    for (let message = 0; message < 128; message += 1) await pair.send();
     const before = here.messages().length;
-    await assert.rejects(pair.send(), refusal("outbox_full", { limit: LIMITS.outbox.recordsPerPeer }));
+    await assert.rejects(pair.send(), refusal("outbox_full", { limit: 128 }));
     assert.equal(here.messages().length, before);
     here.transport.wire = UP;
-    await pair.ended(here, LIMITS.outbox.recordsPerPeer);
+    await pair.ended(here, 128);
     assert.equal((await pair.send()).accepted, true);
   });
 
@@ -111,7 +110,7 @@ describe("the outbox", () => {
     verifies("LIM-039", "LIM-029");
     const { here } = pair;
     const text = "\u0001".repeat(60 * 1024);
-    await assert.rejects(pair.send({ text }), refusal("too_large", { limit: LIMITS.outbox.recordBytes }));
+    await assert.rejects(pair.send({ text }), refusal("too_large", { limit: 512 * 1024 }));
     assert.deepEqual(here.outboxFiles(), []);
     assert.deepEqual(here.messages(), []);
     assert.equal((await pair.send({ text: '"\n'.repeat(32 * 1024) })).accepted, true);

@@ -154,7 +154,12 @@ describe("the scheduler", () => {
     verifies("LIM-041");
     const peer = await newInstance();
     const ids: string[] = [];
+    let finish = (): void => {};
+    setting.work = () => new Promise((resolve) => (finish = () => resolve(done())));
     for (let record = 0; record < 20; record += 1) ids.push(await setting.accept(peer));
+    assert.equal(setting.begun.length, 1);
+    setting.work = () => done();
+    finish();
     await rest();
     assert.deepEqual(
       setting.begun.map(({ delivery_id: deliveryId }) => deliveryId),
@@ -214,7 +219,11 @@ describe("the scheduler", () => {
     await rest();
     assert.equal(setting.clock.timers, 1);
     setting.work = () => done();
-    await setting.pass(6 * SECOND);
+    // It is due after five seconds, and nothing but the scan finds it.
+    await setting.pass(4 * SECOND);
+    assert.equal(setting.begun.length, 1);
+    await setting.pass(SECOND);
+    assert.equal(setting.begun.length, 2);
     assert.equal(setting.outbox.size, 0);
     await setting.pass(SECOND);
     assert.equal(setting.clock.timers, 0);
