@@ -175,32 +175,31 @@ describe("the account's directory", () => {
     verifies("SNAP-021", "SNAP-022", "LIM-004", "ID-006");
     await setting.started();
     const instance = setting.directory.snapshot?.instance_id;
-    let give: (answer: Answer) => void = () => {};
-    setting.answer = () =>
-      new Promise((resolve) => {
-        give = resolve;
-      });
-    const before = setting.asked.length;
+    /** Waits for a question, and for its answer. */
+    const gives: ((answer: Answer) => void)[] = [];
+    setting.answer = () => new Promise((resolve) => gives.push(resolve));
     const old = setting.listing("dev_1");
+    const path = "/secrets/connect.json";
+    const stored = readWhole(setting.files, path);
     setting.clock.advance(60_000);
-    await until("asked", () => setting.asked.length === before + 1);
-    setting.answer = null;
+    await until("asked", () => gives.length === 1);
     // It had come when the binding changed.
     setting.answersAborted = true;
     await setting.link("dev_2");
-    give({ status: 200, body: old });
+    gives[0]!({ status: 200, body: old });
+    await until("asked for the new one", () => gives.length === 2);
+    assert.equal(setting.directory.snapshot, null);
+    assert.deepEqual(readWhole(setting.files, path), stored);
+    gives[1]!({ status: 200, body: setting.listing("dev_2") });
     await until("the new binding's", () => setting.directory.current?.device_id === "dev_2");
     assert.equal(setting.directory.snapshot?.instance_id, instance);
+    await setting.settled();
 
-    setting.answer = () =>
-      new Promise((resolve) => {
-        give = resolve;
-      });
     const kept = setting.directory.snapshot;
     const running = setting.directory.refresh();
-    await until("asked again", () => setting.asked.length > before + 2);
+    await until("asked again", () => gives.length === 3);
     const closed = setting.directory.close();
-    give({ status: 403, body: {} });
+    gives[2]!({ status: 403, body: {} });
     await Promise.all([running, closed]);
     assert.deepEqual(setting.directory.snapshot, kept);
   });
