@@ -17,6 +17,8 @@ import { isDuplicate, type Queries, type Store } from "../store/store.ts";
 import type { VersionGate } from "./version-gate.ts";
 
 const LIFETIME_MS = LIMITS.account.directorySeconds * 1000;
+/** Clocks of several processes differ a little. */
+const LATEST_MS = 2 * LIMITS.connect.registrationSkewSeconds * 1000;
 
 /** Active bindings, with what others see of them. */
 export function activeInstances(db: Queries) {
@@ -119,6 +121,8 @@ interface Bound {
   /** Milliseconds, of the proof and of the service. */
   proofAt: number;
   now: number;
+  /** No proof of a later time could have been taken, unless a clock was wrong. */
+  latest: number;
 }
 
 /**
@@ -166,7 +170,13 @@ function binding(db: Queries, value: Places<Bound>, kind: Store["kind"]) {
           registered_at: eb.ref("excluded.registered_at"),
         }))
         .whereRef("connect_instances.instance_id", "=", "excluded.instance_id")
-        .whereRef("connect_instances.proof_at", "<=", "excluded.proof_at")
+        .where((eb) =>
+          eb.or([
+            eb("connect_instances.proof_at", "<=", eb.ref("excluded.proof_at")),
+            // It was taken while the clocks were ahead, and would be the newest until then.
+            eb("connect_instances.proof_at", ">", value("latest")),
+          ]),
+        )
         .where("connect_instances.retired_at", "is", null),
     )
     .returning("device_id");
@@ -269,6 +279,7 @@ export class Directory {
   /** Whether it was written. Null if another device has this instance (DIR-029). */
   async #bind(device: Device, registration: Registration): Promise<boolean | null> {
     const { store, clock } = this.#deps;
+    const now = clock.now();
     try {
       const rows = await store.write((db) =>
         this.#binding.rows(db, {
@@ -278,7 +289,8 @@ export class Directory {
           version: registration.client_version,
           origin: registration.public_origin,
           proofAt: milliseconds(registration.issued_at),
-          now: clock.now(),
+          now,
+          latest: now + LATEST_MS,
         }),
       );
       return rows.length > 0;
