@@ -210,8 +210,8 @@ function endpoints(deps: ApiDependencies): Endpoint<unknown>[] {
 }
 
 /**
- * Adds the endpoints. Each request passes in this order: method, length, version, credential,
- * count, body, endpoint. A body is read only for a caller that may send it.
+ * Adds the endpoints. Each request passes in this order: method, origin, length, version,
+ * credential, count, body, endpoint. A body is read only for a caller that may send it.
  */
 export function addApi(app: Express, deps: ApiDependencies): void {
   const rows = endpoints(deps);
@@ -228,6 +228,9 @@ export function addApi(app: Express, deps: ApiDependencies): void {
 
 function serving(row: Endpoint<unknown>, deps: ApiDependencies): RequestHandler {
   return async (request, response) => {
+    // A page of any site could use up what others at its reader's address may do.
+    if (request.headers.origin !== undefined)
+      throw new Refusal("origin_denied", { remedy: "Only instances ask here, not pages." });
     const tooLong = checkLength(request, row.bytes);
     if (tooLong !== null) throw tooLong;
     const address = addressOf(request);

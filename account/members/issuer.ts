@@ -76,12 +76,11 @@ export class Issuer {
   }
 
   /**
-   * Checks the issuer's answer, which the browser brings. Throws `permission_denied`, or
-   * `overloaded` if the issuer isn't reached.
+   * Checks the issuer's answer, for which this browser was sent there. Throws `permission_denied`,
+   * or `overloaded` if the issuer isn't reached.
    */
-  async finish(browser: Browser, fields: Readonly<Record<string, string>>): Promise<IssuerIdentity> {
+  async finish(purpose: IssuerPurpose, fields: Readonly<Record<string, string>>): Promise<IssuerIdentity> {
     const state = fields["state"] ?? "";
-    const purpose = await this.#useState(browser, state);
     const configuration = await this.#configuration();
     const answer = new URL(this.#redirectUri);
     for (const [name, value] of Object.entries(fields)) answer.searchParams.set(name, value);
@@ -110,9 +109,13 @@ export class Issuer {
     return `${this.#deps.origin}${ISSUER_ANSWER_PATH}`;
   }
 
-  /** Uses up the state that this browser was given, and answers what for. */
-  async #useState(browser: Browser, state: string): Promise<IssuerPurpose> {
+  /**
+   * Uses up the state with which this browser was sent to the issuer, and answers what for. Throws
+   * `permission_denied`.
+   */
+  async useState(browser: Browser, fields: Readonly<Record<string, string>>): Promise<IssuerPurpose> {
     const { key, clock, store } = this.#deps;
+    const state = fields["state"] ?? "";
     const [challenge = "", encoded = "", ...rest] = state.split(".");
     const text = Buffer.from(encoded, "base64url").toString("utf8");
     const expires = key.challengeExpiry(challenge, `issuer ${text}`, browser.id);

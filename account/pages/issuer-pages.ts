@@ -34,9 +34,8 @@ export class IssuerPages {
     this.#deps = deps;
   }
 
-  /** Leads to the identity provider. */
-  async signIn({ browser, fields, address }: Visit): Promise<Shown> {
-    await this.#count(address);
+  /** Leads to the identity provider. Any page can send a browser here, so it counts for nothing. */
+  async signIn({ browser, fields }: Visit): Promise<Shown> {
     const next = nextPath(fields["next"]);
     return { goTo: await this.#deps.issuer.begin(browser, { kind: "sign_in", next }) };
   }
@@ -74,9 +73,10 @@ export class IssuerPages {
 
   /** What the identity provider answers, as the browser brings it. */
   async answer(visit: Visit): Promise<Shown> {
-    await this.#count(visit.address);
-    const identity = await this.#deps.issuer.finish(visit.browser, visit.fields);
-    const { purpose } = identity;
+    const { issuer, limits } = this.#deps;
+    const purpose = await issuer.useState(visit.browser, visit.fields);
+    await limits.count("signIns", addressKey(visit.address));
+    const identity = await issuer.finish(purpose, visit.fields);
     if (purpose.kind === "link") return this.#linked(visit, identity);
     try {
       await this.#signedIn(visit, identity);
@@ -127,10 +127,6 @@ export class IssuerPages {
       });
     }
     return { goTo: "/security" };
-  }
-
-  async #count(address: string): Promise<void> {
-    await this.#deps.limits.count("signIns", addressKey(address));
   }
 }
 

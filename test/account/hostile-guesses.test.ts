@@ -4,12 +4,13 @@ import { readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { sql } from "kysely";
 import { invite, useInvitation } from "../../account/members/invitations.ts";
+import { ISSUER_ANSWER_PATH } from "../../account/members/issuer.ts";
 import { Operator } from "../../account/operator.ts";
 import { RealRandom } from "../../platform/real-random.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { hostileService } from "./hostile-setting.ts";
 import { insertMembers } from "./inserted.ts";
-import { csrfOf, KINDS, TestDevice, TestInstance, type TestService } from "./service.ts";
+import { ask, csrfOf, KINDS, TestDevice, TestInstance, type TestService } from "./service.ts";
 
 for (const kind of KINDS) {
   describe(`hostile requests, ${kind}`, () => {
@@ -72,6 +73,28 @@ for (const kind of KINDS) {
       service.clock.advance(LIMITS.account.grantSeconds * 1000);
       assert.equal((await ada.submit("/device", "/device", { user_code: late.user_code })).status, 400);
       assert.deepEqual((await device.poll(late.device_code)).body, { error: "expired_token" });
+    });
+
+    it("of a page that a colleague reads lock nobody else in the office out", async () => {
+      const ada = service.browser();
+      const device = new TestDevice(service);
+      Object.assign(device, { address: ada.address });
+      const more = LIMITS.account.signInsPerMinute + LIMITS.account.grantsPerMinute;
+      const statuses = new Set<number>();
+      for (let request = 0; request < more; request += 1) {
+        const headers = { "x-forwarded-for": ada.address, "sec-fetch-site": "cross-site" };
+        for (const path of ["/login/issuer", `${ISSUER_ANSWER_PATH}?state=x&code=x`])
+          await ask(service.origin, path, { headers });
+        // A form of any page, and a script of one.
+        for (const origin of ["https://evil.example", "null"]) {
+          const form = { "content-type": "application/x-www-form-urlencoded" };
+          const sent = { method: "POST", headers: { ...headers, ...form, origin } };
+          statuses.add((await ask(service.origin, "/v1/device/code", sent)).status);
+        }
+      }
+      assert.deepEqual([...statuses], [403]);
+      assert.equal((await ada.submit("/login", "/login/development", { name: "Late" })).status, 303);
+      await device.ask();
     });
 
     it("leave no secret in the store or the log", async () => {
