@@ -30,14 +30,18 @@ export class Operator {
 
   /** A link that lets one person in. */
   async invite(isAdmin: boolean): Promise<string> {
-    const { store, settings, clock, random } = this.#deps;
-    return invitationLink(settings.origin, await invite(store.db, { clock, random, isAdmin, by: null }));
+    return this.#link({ isAdmin, isFirst: false });
   }
 
   /** The link for the first member, who becomes the administrator; null when there is a member. */
   async firstInvitation(): Promise<string | null> {
     const member = await this.#deps.store.db.selectFrom("members").select("id").limit(1).executeTakeFirst();
-    return member === undefined ? this.invite(true) : null;
+    return member === undefined ? this.#link({ isAdmin: true, isFirst: true }) : null;
+  }
+
+  async #link(kind: { isAdmin: boolean; isFirst: boolean }): Promise<string> {
+    const { store, settings, clock, random } = this.#deps;
+    return invitationLink(settings.origin, await invite(store.db, { clock, random, by: null, ...kind }));
   }
 
   async members() {

@@ -152,7 +152,7 @@ export function appOf(
   const sessions = new Sessions({ store, clock, random, key, origin });
   const members = new Members({ store, clock, random, audit });
   const passkeys = new Passkeys({ store, clock, random, key, origin });
-  const recovery = new RecoveryCodes(clock, random, key);
+  const recovery = new RecoveryCodes({ store, clock, random, key });
   const { developmentLogin } = settings;
   const issuer =
     settings.issuer === null

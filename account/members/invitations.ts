@@ -13,10 +13,15 @@ interface Invited {
   isAdmin: boolean;
   /** The administrator who invites; null for the operator. */
   by: string | null;
+  /** Whether it is only for the first member. */
+  isFirst?: boolean;
 }
 
 /** Makes an invitation and answers its token, which is stored only as a digest. */
-export async function invite(db: Queries, { clock, random, isAdmin, by }: Invited): Promise<string> {
+export async function invite(
+  db: Queries,
+  { clock, random, isAdmin, by, isFirst = false }: Invited,
+): Promise<string> {
   const token = newToken(random);
   const now = clock.now();
   await db
@@ -25,6 +30,7 @@ export async function invite(db: Queries, { clock, random, isAdmin, by }: Invite
       digest: digestOf(token),
       is_admin: isAdmin ? 1 : 0,
       made_by: by,
+      is_first: isFirst ? 1 : 0,
       created_at: now,
       expires_at: now + INVITATION_MS,
       used_at: null,
@@ -50,6 +56,13 @@ export async function useInvitation(
     .where("digest", "=", digestOf(token))
     .where("used_at", "is", null)
     .where("expires_at", ">", now)
+    // Every start before the first member prints such a link.
+    .where((eb) =>
+      eb.or([
+        eb(eb.fn.coalesce("is_first", eb.lit(0)), "=", 0),
+        eb.not(eb.exists(eb.selectFrom("members").select("id"))),
+      ]),
+    )
     // Somebody who was disabled lets nobody in.
     .where((eb) =>
       eb.or([

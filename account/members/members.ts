@@ -14,6 +14,17 @@ export interface MemberDependencies {
   audit: Audit;
 }
 
+/** Others who want the same lock wait for the end of this transaction, and then see what it did. */
+export async function lockMember(db: Queries, kind: Store["kind"], memberId: string): Promise<void> {
+  await db
+    .selectFrom("members")
+    .select("id")
+    .where("id", "=", memberId)
+    // Rows that refer to the member may be written meanwhile.
+    .$if(kind === "postgres", (query) => query.forNoKeyUpdate())
+    .execute();
+}
+
 export class Members {
   readonly #deps: MemberDependencies;
 

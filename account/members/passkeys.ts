@@ -20,9 +20,12 @@ import { parseStrictJson, StrictJsonError } from "../../shared/strict-json.ts";
 import type { ServiceKey } from "../secrets.ts";
 import { isDuplicate, type Queries, type Store } from "../store/store.ts";
 import { useUp } from "./challenges.ts";
+import { lockMember } from "./members.ts";
 import type { Browser } from "./sessions.ts";
 
 const RP_NAME = "Svc account";
+/** WebAuthn, section 7.1. PostgreSQL's index takes about twice as much. */
+const CREDENTIAL_ID_BYTES = 1023;
 const CHALLENGE_MS = LIMITS.account.challengeSeconds * 1000;
 
 /** What a browser sends. The library checks what is inside; other members are ignored. */
@@ -116,6 +119,7 @@ export class Passkeys {
     });
     if (!verified) throw denied();
     const { credential } = registrationInfo;
+    if (Buffer.from(credential.id, "base64url").length > CREDENTIAL_ID_BYTES) throw denied();
     return {
       id: credential.id,
       publicKey: Buffer.from(credential.publicKey).toString("base64url"),
@@ -129,12 +133,7 @@ export class Passkeys {
   async add(db: Queries, memberId: string, made: NewPasskey): Promise<void> {
     await this.#useUp(db, made.challenge);
     // Another one that is added at the same time waits, and counts.
-    await db
-      .selectFrom("members")
-      .select("id")
-      .where("id", "=", memberId)
-      .$if(this.#deps.store.kind === "postgres", (query) => query.forNoKeyUpdate())
-      .execute();
+    await lockMember(db, this.#deps.store.kind, memberId);
     const { count } = await db
       .selectFrom("passkeys")
       .select((eb) => eb.fn.countAll<number>().as("count"))
@@ -170,7 +169,13 @@ export class Passkeys {
     const row = await store.db
       .selectFrom("passkeys")
       .innerJoin("members", "members.id", "passkeys.member_id")
-      .selectAll("passkeys")
+      .select([
+        "passkeys.credential_id",
+        "passkeys.member_id",
+        "passkeys.public_key",
+        "passkeys.counter",
+        "passkeys.transports",
+      ])
       .where("credential_id", "=", response.id)
       .where("members.disabled_at", "is", null)
       .executeTakeFirst();
@@ -197,11 +202,15 @@ export class Passkeys {
     if (!verified) throw denied();
     await store.transaction(async (db) => {
       await this.#useUp(db, challenge);
-      await db
+      const used = await db
         .updateTable("passkeys")
         .set({ counter: authenticationInfo.newCounter, used_at: clock.now() })
         .where("credential_id", "=", row.credential_id)
-        .execute();
+        // It may have been removed, or used by a copy, since it was looked up.
+        .where("counter", "=", row.counter)
+        .returning("credential_id")
+        .executeTakeFirst();
+      if (used === undefined) throw denied();
     });
     return row.member_id;
   }

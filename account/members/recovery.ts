@@ -3,30 +3,37 @@ import type { Clock } from "../../platform/clock.ts";
 import type { Random } from "../../platform/random.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { newRecoveryCode, recoveryCodeOf, type ServiceKey } from "../secrets.ts";
-import type { Queries } from "../store/store.ts";
+import type { Queries, Store } from "../store/store.ts";
+import { lockMember } from "./members.ts";
+
+export interface RecoveryDependencies {
+  store: Store;
+  clock: Clock;
+  random: Random;
+  key: ServiceKey;
+}
 
 export class RecoveryCodes {
-  readonly #clock: Clock;
-  readonly #random: Random;
-  readonly #key: ServiceKey;
+  readonly #deps: RecoveryDependencies;
 
-  constructor(clock: Clock, random: Random, key: ServiceKey) {
-    this.#clock = clock;
-    this.#random = random;
-    this.#key = key;
+  constructor(deps: RecoveryDependencies) {
+    this.#deps = deps;
   }
 
   /** Replaces a member's codes. They leave the service only here. */
   async replace(db: Queries, memberId: string): Promise<string[]> {
-    const codes = Array.from({ length: LIMITS.account.recoveryCodes }, () => newRecoveryCode(this.#random));
+    const { store, clock, random, key } = this.#deps;
+    const codes = Array.from({ length: LIMITS.account.recoveryCodes }, () => newRecoveryCode(random));
+    // Otherwise, codes that are made at the same time would all be valid.
+    await lockMember(db, store.kind, memberId);
     await db.deleteFrom("recovery_codes").where("member_id", "=", memberId).execute();
     await db
       .insertInto("recovery_codes")
       .values(
         codes.map((code) => ({
-          digest: this.#key.codeDigest(code),
+          digest: key.codeDigest(code),
           member_id: memberId,
-          created_at: this.#clock.now(),
+          created_at: clock.now(),
           used_at: null,
         })),
       )
@@ -36,10 +43,11 @@ export class RecoveryCodes {
 
   /** Uses a code up. Answers whose it was, or null. */
   async use(db: Queries, typed: string): Promise<string | null> {
+    const { clock, key } = this.#deps;
     const row = await db
       .updateTable("recovery_codes")
-      .set({ used_at: this.#clock.now() })
-      .where("digest", "=", this.#key.codeDigest(recoveryCodeOf(typed)))
+      .set({ used_at: clock.now() })
+      .where("digest", "=", key.codeDigest(recoveryCodeOf(typed)))
       .where("used_at", "is", null)
       .where("member_id", "in", (eb) =>
         eb.selectFrom("members").select("id").where("disabled_at", "is", null),

@@ -262,6 +262,14 @@ const MIGRATIONS: Record<string, Migration> = {
       }
     },
   },
+  "0015_first_invitation": {
+    async up(db: Db) {
+      await db.schema
+        .alterTable("invitations")
+        .addColumn("is_first", "integer", (column) => column.check(sql`is_first in (0, 1)`))
+        .execute();
+    },
+  },
 };
 
 /** What a selection says about a Group, besides its member. */

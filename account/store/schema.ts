@@ -51,6 +51,8 @@ export interface InvitationsTable {
   is_admin: Flag;
   /** The administrator who made it; null for the operator. */
   made_by: string | null;
+  /** 1 for the first member's, which nobody can use after that. */
+  is_first: Flag | null;
   created_at: number;
   expires_at: number;
   used_at: number | null;
@@ -172,6 +174,51 @@ export interface GroupConnectionsTable {
   /** The member who ended it. */
   ended_by: string | null;
 }
+
+/**
+ * A newer version of the service may add columns while this one runs. PostgreSQL refuses a prepared
+ * `select *` from then on.
+ */
+export const GROUP_INVITATION_COLUMNS = [
+  "id",
+  "source_member",
+  "source_device",
+  "source_instance",
+  "source_group",
+  "source_generation",
+  "source_name",
+  "source_title",
+  "ticket",
+  "recipient_member",
+  "created_at",
+  "expires_at",
+  "state",
+  "closed_at",
+  "connection_id",
+] as const satisfies readonly (keyof GroupInvitationsTable)[];
+
+export const GROUP_CONNECTION_COLUMNS = [
+  "id",
+  "pair",
+  "source_member",
+  "source_device",
+  "source_instance",
+  "source_group",
+  "source_generation",
+  "source_name",
+  "source_title",
+  "target_member",
+  "target_device",
+  "target_instance",
+  "target_group",
+  "target_generation",
+  "target_name",
+  "target_title",
+  "created_at",
+  "closed_at",
+  "end_reason",
+  "ended_by",
+] as const satisfies readonly (keyof GroupConnectionsTable)[];
 
 export interface AuditTable {
   id: string;

@@ -2,9 +2,12 @@
  * Two services on one store: what they do at the same time adds up to what one of them could do.
  */
 import assert from "node:assert/strict";
+import { invite } from "../../account/members/invitations.ts";
+import { RealRandom } from "../../platform/real-random.ts";
 import { verifies } from "../requirements.ts";
+import { Authenticator } from "./authenticator.ts";
 import { insertDevices, insertMembers } from "./inserted.ts";
-import { KINDS, TestDevice, TestInstance, TestService } from "./service.ts";
+import { ask, csrfOf, KINDS, TestBrowser, TestDevice, TestInstance, TestService } from "./service.ts";
 
 const CLIENTS = 64;
 const ROUNDS = 3;
@@ -106,6 +109,63 @@ for (const kind of KINDS) {
       const polls = await Promise.all(Array.from({ length: 8 }, async () => device.poll(grant.device_code)));
       assert.equal(polls.filter(({ status }) => status === 200).length, 1);
       assert.equal(polls.filter(({ body }) => body.error === "expired_token").length, 7);
+    });
+
+    /** Browsers that ask the two services in turn. */
+    const browsers = (count: number): TestBrowser[] =>
+      Array.from({ length: count }, (_, index) => {
+        const { port } = (index % 2 === 0 ? first : second).settings;
+        return new TestBrowser(first.origin, (origin, path, question) =>
+          ask(origin, path, { ...question, port }),
+        );
+      });
+
+    it("leave ten recovery codes, however often new ones are made, and take each once", async () => {
+      for (let round = 0; round < ROUNDS; round += 1) {
+        const ada = await first.member(`Ada ${round}`);
+        const csrf = csrfOf((await ada.get("/security")).body as string);
+        const made = await Promise.all(
+          browsers(4).map(async (browser) => {
+            for (const [name, value] of ada.cookies) browser.cookies.set(name, value);
+            return browser.post("/security/recovery", { csrf });
+          }),
+        );
+        const codes = made.flatMap(({ body }) => [...(body as string).matchAll(/<li>([a-z2-7-]+)<\/li>/gu)]);
+        assert.equal(codes.length, 40);
+        assert.match((await ada.get("/security")).body as string, /<p>10 left\./u);
+
+        const uses = codes.flatMap(([, code]) =>
+          browsers(2).map((browser) => browser.submit("/login", "/login/recovery", { code: code! })),
+        );
+        const used = (await Promise.all(uses)).filter(({ status }) => status === 303);
+        assert.equal(used.length, 10);
+      }
+    });
+
+    it("let one person in by an invitation that many send at once", async () => {
+      const { store, clock } = first;
+      for (let round = 0; round < ROUNDS; round += 1) {
+        const invited = { clock, random: new RealRandom(), isAdmin: false, by: null };
+        const invitation = await invite(store.db, invited);
+        const answers = await Promise.all(
+          browsers(6).map(async (browser) => {
+            const page = (await browser.get("/join")).body as string;
+            const passkey = new Authenticator(first.origin).make(page, "/join");
+            const name = `Invited ${round}`;
+            return browser.post("/join", { csrf: csrfOf(page), invitation, name, passkey });
+          }),
+        );
+        assert.deepEqual(
+          answers.map(({ status }) => status).toSorted((a, b) => a - b),
+          [200, 403, 403, 403, 403, 403],
+        );
+        const members = await store.db
+          .selectFrom("members")
+          .select("id")
+          .where("name", "=", `Invited ${round}`)
+          .execute();
+        assert.equal(members.length, 1);
+      }
     });
   });
 }
