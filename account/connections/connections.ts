@@ -11,7 +11,12 @@ import { LIMITS } from "../../shared/limits.ts";
 import type { ConnectGroupTicket } from "../../shared/wire/v1/proofs.ts";
 import { milliseconds } from "../../shared/wire/v1/time.ts";
 import type { Audit } from "../audit.ts";
-import type { GroupConnectionsTable, GroupInvitationsTable } from "../store/schema.ts";
+import {
+  GROUP_CONNECTION_COLUMNS,
+  GROUP_INVITATION_COLUMNS,
+  type GroupConnectionsTable,
+  type GroupInvitationsTable,
+} from "../store/schema.ts";
 import type { Queries, Store } from "../store/store.ts";
 import { closeConnections } from "./closing.ts";
 
@@ -191,7 +196,7 @@ export class Connections {
   async connection(id: string, member: string): Promise<GroupConnectionsTable | null> {
     const row = await this.#deps.store.db
       .selectFrom("group_connections")
-      .selectAll()
+      .select(GROUP_CONNECTION_COLUMNS)
       .where("id", "=", id)
       .where((eb) => eb.or([eb("source_member", "=", member), eb("target_member", "=", member)]))
       .executeTakeFirst();
@@ -247,7 +252,7 @@ export class Connections {
     const now = clock.now();
     const invitations = store.db
       .selectFrom("group_invitations")
-      .selectAll()
+      .select(GROUP_INVITATION_COLUMNS)
       .orderBy("created_at", "desc")
       .orderBy("id");
     // Each side by itself: invitations by others take no room from the member's own.
@@ -261,7 +266,7 @@ export class Connections {
         .where("expires_at", ">", now)
         .limit(most)
         .execute();
-    const connections = store.db.selectFrom("group_connections").selectAll();
+    const connections = store.db.selectFrom("group_connections").select(GROUP_CONNECTION_COLUMNS);
     // Each side by itself: an index of its own has the last ones first, so older ones cost nothing.
     const closedInvitations = (
       side: "source_member" | "recipient_member",
@@ -334,7 +339,11 @@ export class Connections {
 }
 
 async function invitationOf(db: Queries, id: string): Promise<GroupInvitationsTable | undefined> {
-  return db.selectFrom("group_invitations").selectAll().where("id", "=", id).executeTakeFirst();
+  return db
+    .selectFrom("group_invitations")
+    .select(GROUP_INVITATION_COLUMNS)
+    .where("id", "=", id)
+    .executeTakeFirst();
 }
 
 /** What a member began and what isn't over. */

@@ -5,7 +5,7 @@ import type { GroupLink, GroupLinkEnd, GroupLinks } from "../../shared/wire/v1/g
 import type { Device } from "../devices/devices.ts";
 import { activeInstances, entryOf } from "../directory/directory.ts";
 import type { VersionGate } from "../directory/version-gate.ts";
-import type { GroupConnectionsTable } from "../store/schema.ts";
+import { GROUP_CONNECTION_COLUMNS, type GroupConnectionsTable } from "../store/schema.ts";
 import type { Store } from "../store/store.ts";
 import { closeConnections } from "./closing.ts";
 
@@ -33,7 +33,7 @@ export class Links {
     const { store, clock, origin } = this.#deps;
     const rows = await store.db
       .selectFrom("group_connections")
-      .selectAll()
+      .select(GROUP_CONNECTION_COLUMNS)
       .where("closed_at", "is", null)
       .where((eb) => eb.or([eb("source_device", "=", device.id), eb("target_device", "=", device.id)]))
       .orderBy("created_at")

@@ -8,7 +8,9 @@ import { join } from "node:path";
 import { sql } from "kysely";
 import { digestOf } from "../../account/secrets.ts";
 import { verifies } from "../requirements.ts";
-import { KINDS, TestDevice, TestInstance, TestService } from "./service.ts";
+import { Authenticator } from "./authenticator.ts";
+import { GroupInstance } from "./group-instance.ts";
+import { csrfOf, KINDS, TestDevice, TestInstance, TestService } from "./service.ts";
 
 const OLD = { "svc-client-version": "0.4.39" };
 
@@ -92,6 +94,42 @@ for (const kind of KINDS) {
         (await two.directory()).body.instances.map((entry: { device_id: string }) => entry.device_id),
         [two.id],
       );
+    });
+
+    it("goes on while a newer service adds columns to its tables", async () => {
+      const people: GroupInstance[] = [];
+      try {
+        for (const name of ["Ann", "Ben"])
+          people.push(await GroupInstance.of(service, await service.member(name)));
+        const [ann, ben] = people as [GroupInstance, GroupInstance];
+        const key = new Authenticator(service.origin);
+        const page = (await ann.member.get("/security")).body as string;
+        const passkey = key.make(page, "/security/passkeys");
+        await ann.member.post("/security/passkeys", { csrf: csrfOf(page), passkey });
+        const everything = async (): Promise<void> => {
+          const id = await ann.connect("g1", ben, "g2");
+          await ann.invite(ann.select("g3"), ben);
+          for (const { member, device } of people) {
+            for (const path of ["/", "/security", "/connect"])
+              assert.equal((await member.get(path)).status, 200, path);
+            for (const path of ["/v1/device", "/v1/connect/instances", "/v1/connect/groups"])
+              assert.equal((await device.get(path)).status, 200, path);
+          }
+          const end = `/connect/${id}/disconnect`;
+          assert.equal((await ann.member.submit(end, end, {})).status, 303);
+          const browser = service.browser();
+          const login = (await browser.get("/login")).body as string;
+          const used = { csrf: csrfOf(login), passkey: key.use(login, "/login/passkey") };
+          assert.equal((await browser.post("/login/passkey", used)).status, 303);
+        };
+        await everything();
+        const { db } = service.store;
+        for (const { name } of await db.introspection.getTables())
+          await db.schema.alterTable(name).addColumn("later", "text").execute();
+        await everything();
+      } finally {
+        await Promise.all(people.map((one) => one.close()));
+      }
     });
 
     it("admits old daemons to what they had until the minimum is raised on purpose", async () => {
