@@ -89,6 +89,22 @@ describe("a prompter", () => {
     await at.written(2);
   });
 
+  it("keeps the Group's minimum interval, and writes the next when it is over", async () => {
+    const settings = { min_interval_seconds: 10 };
+    await at.home.call("group_update", { group_id: at.group_id, settings });
+    at.wait(readySeconds);
+    const first = await at.send("one");
+    await at.written(1);
+    at.runtime.takes();
+    await at.reaches(first, "accepted hook");
+    await at.send("two");
+    await until(() => at.runtime.prompter.waits === "the Group's minimum interval");
+    at.wait(9);
+    assert.equal(at.runtime.pasted, null);
+    at.wait(1);
+    await at.written(2);
+  });
+
   it("counts a prompt of ours that was put back as no draft, unless somebody typed since", async () => {
     at.runtime.screen.composer(`[svc] message ${"0".repeat(32)} from user`);
     at.runtime.hasDraft = true;
