@@ -41,7 +41,7 @@ ${entries.map(
     html`<tr><td>${moment(entry.at)}</td><td>${AUDIT_WORDS[entry.event as AuditEvent] ?? entry.event}${
       entry.hostname !== null &&
       html` <span class="quiet"><bdi>${nameOf({ display_name: entry.display_name, hostname: entry.hostname })}</bdi></span>`
-    }</td><td>${entry.address ?? ""}</td></tr>`,
+    }</td><td class="address">${entry.address ?? ""}</td></tr>`,
 )}
 </tbody></table>
 <p class="quiet">Member id: ${member.id}</p>`;

@@ -115,7 +115,7 @@ ${form(
   async #question(visit: MemberVisit, code: string, grant: OpenGrant): Promise<string> {
     const { browser, member, address } = visit;
     const { hostname, version } = grant.claims;
-    const body = html`<p>A device wants to join the account of <strong><bdi>${member.name}</bdi></strong>.</p>
+    const body = html`<p>A device wants to join the account of <strong><bdi>${shownName(member.name)}</bdi></strong>.</p>
 <p class="code">${shownUserCode(code)}</p>
 <dl>
 <dt>Calls itself</dt><dd><bdi>${hostname === null ? "not stated" : shownName(hostname)}</bdi>${version !== null && html` <span class="quiet">(version <bdi>${shownName(version)}</bdi>)</span>`}</dd>

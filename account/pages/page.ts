@@ -1,11 +1,11 @@
 /** What every page has: the frame, its forms, and how it says times. */
+import { shownName } from "../../shared/foreign-text.ts";
 import type { Browser } from "../members/sessions.ts";
 import { Html, html } from "./html.ts";
 
 /** A whole page. */
 export function page(title: string, browser: Browser | null, body: Html): string {
   const session = browser?.session ?? null;
-  const name = session?.member.name ?? "";
   return html`<!doctype html>
 <html lang="en">
 <head>
@@ -19,7 +19,7 @@ export function page(title: string, browser: Browser | null, body: Html): string
 <body>
 <header>
 <a href="/">Svc account</a>
-${session !== null && html`<div><span class="quiet">Signed in as <bdi>${name}</bdi></span> ${form(browser!, "/logout", html`<button>Sign out</button>`, "inline")}</div>`}
+${session !== null && html`<div><span class="quiet">Signed in as <bdi>${shownName(session.member.name)}</bdi></span> ${form(browser!, "/logout", html`<button>Sign out</button>`, "inline")}</div>`}
 </header>
 <main>
 <h1>${title}</h1>

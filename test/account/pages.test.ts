@@ -3,10 +3,14 @@ import assert from "node:assert/strict";
 import type { Browser, BrowserContext, Page } from "playwright-core";
 import { Operator } from "../../account/operator.ts";
 import { RealRandom } from "../../platform/real-random.ts";
+import { LIMITS } from "../../shared/limits.ts";
 import { violations } from "../browser/axe.ts";
 import { launchBrowser } from "../browser/setting.ts";
 import { trusting } from "./issuers.ts";
 import { ask, TestDevice, TestInstance, TestService } from "./service.ts";
+
+/** As long as a name may be, with nowhere to break, and something that can't be seen. */
+const ADA = "Ada <b>& Co\u200b".padEnd(LIMITS.account.nameUnits, "W");
 
 describe("the pages of the account service", function () {
   this.timeout(120_000);
@@ -65,7 +69,7 @@ describe("the pages of the account service", function () {
     await page.goto(link!);
     assert.equal(new URL(page.url()).hash, "");
     await checkPage();
-    await page.getByLabel("Your name").fill("Ada <b>& Co");
+    await page.getByLabel("Your name").fill(ADA);
     await page.getByRole("button", { name: "Make a passkey" }).click();
     await page.getByRole("heading", { name: "Your recovery codes" }).waitFor();
     await checkPage();
@@ -73,13 +77,13 @@ describe("the pages of the account service", function () {
     assert.equal(recoveryCodes.length, 10);
     assert.equal(await operator().firstInvitation(), null);
     const [member] = await operator().members();
-    assert.equal(member?.name, "Ada <b>& Co");
+    assert.equal(member?.name, ADA);
     assert.equal(member.is_admin, true);
   });
 
   it("let a device in after a passkey for its very code", async () => {
     const device = new TestDevice(service);
-    const grant = await device.ask({ hostname: "ada-desk\u202e", client_version: "0.5.0" });
+    const grant = await device.ask({ hostname: "ada-desk\u202e".padEnd(100, "x"), client_version: "0.5.0" });
     await page.goto(`${service.origin}/device?user_code=${grant.user_code}`);
     await checkPage();
     // The complete link fills the code in, and approves nothing.
@@ -90,6 +94,8 @@ describe("the pages of the account service", function () {
     await page.getByText("Did you just start this yourself?").waitFor();
     const text = await page.locator("main").innerText();
     assert.match(text, /ada-desk\ufffd/u);
+    assert.match(text, /the account of Ada <b>& Co\ufffdW/u);
+    assert.match(await page.locator("header").innerText(), /Signed in as Ada <b>& Co\ufffdW/u);
     assert.match(text, /127\.0\.0\.1 \(the same address as yours\)/u);
     assert.match(text, /5 seconds ago/u);
     await checkPage();
