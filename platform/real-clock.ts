@@ -19,16 +19,19 @@ export class RealClock implements Clock {
     return performance.now();
   }
 
+  /** Never before its time by `monotonic`: Node's own timers may be early by part of a millisecond. */
   after(milliseconds: number, task: () => void, options: { background?: boolean } = {}): Timer {
+    const due = this.monotonic() + milliseconds;
     let timeout: NodeJS.Timeout;
-    const arm = (left: number): void => {
+    const arm = (): void => {
+      const left = Math.ceil(due - this.monotonic());
       timeout = setTimeout(
-        () => (left > LONGEST_TIMEOUT_MS ? arm(left - LONGEST_TIMEOUT_MS) : task()),
+        () => (this.monotonic() < due ? arm() : task()),
         Math.min(left, LONGEST_TIMEOUT_MS),
       );
       if (options.background === true) timeout.unref();
     };
-    arm(milliseconds);
+    arm();
     return { cancel: () => clearTimeout(timeout) };
   }
 }

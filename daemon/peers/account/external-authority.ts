@@ -35,8 +35,9 @@ export class ExternalAuthority implements ConnectAuthority {
   /** A connection pins the route for its pair, also while it can't be confirmed. */
   forPair(query: PairQuery): GrantState | null {
     const { membership, links } = this.#deps;
-    if (membership.binding === null || links.known === null) return null;
-    const found = links.ends(links.known).filter((one) => isPair(one, query));
+    const { known } = links;
+    if (membership.binding === null || known === null) return null;
+    const found = links.ends(known).filter((one) => isPair(one, query));
     const [one] = found.sort((a, b) => Number(isReplaced(a, query)) - Number(isReplaced(b, query)));
     return one === undefined ? null : this.#stateOf(one, query);
   }
@@ -51,8 +52,9 @@ export class ExternalAuthority implements ConnectAuthority {
     const { binding } = membership;
     if (binding === null) return gone("This instance is no longer linked to that account.");
     if (binding.device_id !== devices.local) return gone("This instance has been linked again since.");
-    if (links.current === null) return this.#unconfirmed();
-    const one = links.ends(links.current).find(({ link }) => link.id === connectionId);
+    const { current } = links;
+    if (current === null) return this.#unconfirmed();
+    const one = links.ends(current).find(({ link }) => link.id === connectionId);
     if (one === undefined) return gone("The connection between these Groups was ended.");
     if (!isPair(one, query)) return gone("The connection is for another pair of Groups.");
     if (one.other.instance.device_id !== devices.remote)
@@ -62,9 +64,11 @@ export class ExternalAuthority implements ConnectAuthority {
 
   discover(local: { group_id: string; generation: string } | null): Grant[] {
     const { links } = this.#deps;
-    if (links.current === null) return [];
+    // Its time may be over the next moment.
+    const { current } = links;
+    if (current === null) return [];
     return links
-      .ends(links.current)
+      .ends(current)
       .filter(
         ({ own }) =>
           local === null || (own.group_id === local.group_id && own.group_generation === local.generation),
@@ -75,9 +79,10 @@ export class ExternalAuthority implements ConnectAuthority {
   /** Those that the account service named last; they aren't used unless that is recent. */
   known(): KnownConnection[] {
     const { links } = this.#deps;
-    if (links.known === null) return [];
+    const { known } = links;
+    if (known === null) return [];
     const isCurrent = links.current !== null;
-    return links.ends(links.known).map((one) => {
+    return links.ends(known).map((one) => {
       const { link, own, other } = one;
       const { display_name: instanceName } = other.instance;
       const label = other.account_label ?? null;

@@ -159,6 +159,32 @@ describe("connections to other accounts", () => {
     assert.equal(authority.forPair(query()), null);
   });
 
+  it("may end between two looks at them", async () => {
+    links.start();
+    await until("the first answer", () => links.current);
+    answer = () => "down";
+    setting.clock.advance(119_999);
+    const devices = { local: "dev_1", remote: "dev_9" };
+    const before = setting.clock.monotonic();
+    for (let looks = 0; looks < 6; looks += 1) {
+      for (const use of [
+        () => authority.discover(null),
+        () => authority.known(),
+        () => authority.forPair(query()),
+        () => authority.forConnection(CONNECTION, query(), devices),
+        () => authority.condition(),
+      ]) {
+        let left = looks;
+        setting.clock.monotonic = () => {
+          left -= 1;
+          return left < 0 ? before + 1000 : before;
+        };
+        use();
+      }
+    }
+    assert.equal(state(), "unavailable");
+  });
+
   it("aren't used any more after a definite refusal, nor after a restart", async () => {
     verifies("SNAP-019");
     links.start();
