@@ -19,7 +19,7 @@ export class RealClock implements Clock {
     return performance.now();
   }
 
-  /** Never before its time by `monotonic`: Node's own timers may be early by part of a millisecond. */
+  /** Never early by `monotonic`, as Node's own timers are by a fraction of a millisecond. */
   after(milliseconds: number, task: () => void, options: { background?: boolean } = {}): Timer {
     const due = this.monotonic() + milliseconds;
     let timeout: NodeJS.Timeout;
