@@ -86,7 +86,7 @@ export class CatalogCache {
     return isBound ? catalog : null;
   }
 
-  /** The present title of the pair's other Group, as far as it is known; empty within the account. */
+  /** The present title of the pair's other Group, if it is known; empty within the account. */
   titleOf(grant: Grant): string {
     const { pair } = grant;
     if (pair === null) return "";
