@@ -1,6 +1,6 @@
 /**
  * The service as an Express application. Every request passes in this order: request id, operators'
- * endpoints, Host, security headers, then the API of daemons or the pages of members.
+ * endpoints, security headers, Host, then the API of daemons or the pages of members.
  */
 import type { Express, NextFunction, Request, RequestHandler, Response } from "express";
 import helmet from "helmet";
@@ -38,8 +38,8 @@ export function createApp(deps: AppDependencies): Express {
 
   app.use(identify(deps));
   addOperation(app, deps);
-  app.use(checkHost(deps.origin));
   app.use(securityHeaders(deps.origin));
+  app.use(checkHost(deps.origin));
   addApi(app, deps);
   addFixedFiles(app);
   addPages(app, deps, deps.site);

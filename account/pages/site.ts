@@ -86,7 +86,7 @@ export function addPages(app: Express, deps: SiteDependencies, site: Site): void
         "Allow",
         [...(pages.has(path) ? ["GET, HEAD"] : []), ...(forms.has(path) ? ["POST"] : [])].join(", "),
       );
-      throw new Refusal("method_not_allowed");
+      throw new Refusal("method_not_allowed", { remedy: "Start again from the first page." });
     });
   }
 }
