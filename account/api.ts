@@ -71,8 +71,8 @@ interface Endpoint<Body> {
   counted: Counted;
   body: z.ZodType<Body> | null;
   bytes: number;
-  /** Takes a form as well, as RFC 8628 has it. */
-  form?: true;
+  /** Takes a form as well, as RFC 8628 has it: fields that it doesn't know are ignored. */
+  form?: z.ZodType<Body>;
   serve(call: Call<Body>): Promise<object>;
 }
 
@@ -93,7 +93,7 @@ function endpoints(deps: ApiDependencies): Endpoint<unknown>[] {
       counted: "grants",
       body: DeviceCodeBody,
       bytes: account.requestBytes,
-      form: true,
+      form: DeviceCodeBody.strip(),
       async serve({ body, address }) {
         const claims = { hostname: body.hostname ?? null, version: body.client_version ?? null };
         const { deviceCode, userCode } = await grants.begin(claims, address);
@@ -115,7 +115,7 @@ function endpoints(deps: ApiDependencies): Endpoint<unknown>[] {
       counted: "polls",
       body: DeviceTokenBody,
       bytes: account.requestBytes,
-      form: true,
+      form: DeviceTokenBody.strip(),
       async serve({ body, address }) {
         if (body.grant_type !== GRANT_TYPE) throw new GrantError("unsupported_grant_type");
         const { token, device, hostname } = await grants.poll(body.device_code, address);
@@ -241,8 +241,8 @@ function serving(row: Endpoint<unknown>, deps: ApiDependencies): RequestHandler 
     const device = row.open === true ? null : await deviceOf(request, deps, address);
     if (device?.retired === true && row.retired !== true) throw new Refusal("device_disabled");
     await deps.limits.count(row.counted, device?.id ?? addressKey(address));
-    const body = row.body === null ? undefined : await bodyOf(request, row, deps.clock);
     try {
+      const body = row.body === null ? undefined : await bodyOf(request, row, deps.clock);
       sendJson(response, 200, await row.serve({ body, device: device!, address, clientVersion }));
     } catch (error) {
       if (!(error instanceof GrantError)) throw error;
@@ -264,11 +264,15 @@ async function deviceOf(request: Request, deps: ApiDependencies, address: string
 }
 
 async function bodyOf(request: Request, row: Endpoint<unknown>, clock: Clock): Promise<unknown> {
-  const isForm = row.form === true && FORM_TYPE.test(request.headers["content-type"] ?? "");
-  const value = isForm
-    ? fieldsOf((await readBytes(request, clock, row.bytes)).toString("utf8"))
-    : await readJson(request, clock, row.bytes);
-  const parsed = row.body!.safeParse(value);
+  if (row.form !== undefined && FORM_TYPE.test(request.headers["content-type"] ?? "")) {
+    const fields = fieldsOf((await readBytes(request, clock, row.bytes)).toString("utf8"));
+    // An empty one counts as left out (RFC 8628, section 3.1).
+    const given = Object.entries(fields).filter(([, value]) => value !== "");
+    const { success, data } = row.form.safeParse(Object.fromEntries(given));
+    if (!success) throw new GrantError("invalid_request");
+    return data;
+  }
+  const parsed = row.body!.safeParse(await readJson(request, clock, row.bytes));
   if (parsed.success) return parsed.data;
   const [issue] = parsed.error.issues;
   const field = issue?.code === "unrecognized_keys" ? (issue.keys[0] ?? "") : (issue?.path.join(".") ?? "");
