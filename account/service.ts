@@ -157,7 +157,7 @@ export function appOf(
   const issuer =
     settings.issuer === null
       ? null
-      : new Issuer({ settings: settings.issuer, store, clock, random, key, origin });
+      : new Issuer({ settings: settings.issuer, store, clock, random, log, key, origin });
   const issuerPages =
     issuer === null ? null : new IssuerPages({ issuer, store, clock, limits, members, sessions, audit });
   const signIn = new SignInPages({

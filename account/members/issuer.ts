@@ -6,6 +6,7 @@
 import { createHash } from "node:crypto";
 import * as oidc from "openid-client";
 import type { Clock } from "../../platform/clock.ts";
+import { errorFields, type Log } from "../../platform/log.ts";
 import type { Random } from "../../platform/random.ts";
 import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
@@ -38,6 +39,7 @@ export interface IssuerDependencies {
   store: Store;
   clock: Clock;
   random: Random;
+  log: Log;
   key: ServiceKey;
   origin: string;
 }
@@ -101,7 +103,10 @@ export class Issuer {
       const names = [claims["name"], more?.name, claims["preferred_username"], more?.preferred_username];
       return { purpose, issuer: iss, subject: sub, names };
     } catch (error) {
-      throw isUnreachable(error) ? unreachable(this.host, error) : denied(error);
+      const said = saidBy(error);
+      this.#deps.log.warn("identity provider refused", { ...errorFields(error), said });
+      if (isUnreachable(error)) throw unreachable(this.host, error);
+      throw said === "access_denied" ? cancelled(this.host, error) : denied(error);
     }
   }
 
@@ -142,6 +147,7 @@ export class Issuer {
       return await found.configuration;
     } catch (error) {
       if (this.#found === found) this.#found = null;
+      this.#deps.log.warn("identity provider unusable", errorFields(error));
       throw unreachable(this.host, error);
     }
   }
@@ -169,6 +175,12 @@ function purposeOf(text: string): IssuerPurpose {
   return text === "link" ? { kind: "link" } : { kind: "sign_in", next: text.slice("sign in ".length) };
 }
 
+/** The error that the issuer gave (RFC 6749), if it gave one. */
+function saidBy(error: unknown): string | undefined {
+  const { error: said } = error as { error?: unknown };
+  return typeof said === "string" && /^[a-z_]{1,64}$/u.test(said) ? said : undefined;
+}
+
 /** Whether no answer came, rather than a wrong one. */
 function isUnreachable(error: unknown): boolean {
   for (let cause = error; cause instanceof Error; cause = cause.cause)
@@ -181,6 +193,14 @@ function unreachable(host: string, cause: unknown): Refusal {
   return new Refusal("overloaded", {
     specifics: `The identity provider ${host} can't be reached or used right now.`,
     remedy: "Try again in a moment, or sign in with a passkey.",
+    cause,
+  });
+}
+
+function cancelled(host: string, cause: unknown): Refusal {
+  return new Refusal("permission_denied", {
+    specifics: `You weren't signed in at ${host}: it was cancelled there, or you may not use this service.`,
+    remedy: "Sign in again from the sign-in page.",
     cause,
   });
 }

@@ -108,12 +108,17 @@ describe("sign-in through an issuer, hostile", () => {
 
   const back = (fields: Record<string, string>): string => `${ANSWER}?${new URLSearchParams(fields)}`;
 
-  async function refused(browser: TestBrowser, fields: Record<string, string>, what: string): Promise<void> {
+  async function refused(
+    browser: TestBrowser,
+    fields: Record<string, string>,
+    what: string,
+  ): Promise<string> {
     const before = await members(service);
     const answer = await browser.get(back(fields));
     assert.equal(answer.status, 403, `${what}: ${answer.body}`);
     assert.ok(!(await isSignedIn(browser)), what);
     assert.deepEqual(await members(service), before, what);
+    return (answer.body as string).replaceAll("&#39;", "'");
   }
 
   it("takes an honest answer, so that the others are refused for their lie", async () => {
@@ -147,6 +152,11 @@ describe("sign-in through an issuer, hostile", () => {
       issuer.lie = lie;
       await refused(browser, issuer.answer(await begun(browser)), what);
     }
+    // The operator finds out why: the client's secret is wrong, for example.
+    issuer.lie = { status: 401, error: "invalid_client" };
+    const browser = service.browser();
+    await refused(browser, issuer.answer(await begun(browser)), "a wrong secret");
+    assert.match(service.log.lines.at(-1)!, /"identity provider refused".*"said":"invalid_client"/u);
   });
 
   it("takes an answer only in the browser that asked, once, in time, from this issuer", async () => {
@@ -164,11 +174,9 @@ describe("sign-in through an issuer, hostile", () => {
     const link = `${challenge}.${Buffer.from("link").toString("base64url")}`;
     await refused(mallory, { ...forged, state: link }, "a state for another purpose");
     await refused(mallory, { ...forged, state: `${forged["state"]}.x` }, "a longer state");
-    await refused(
-      mallory,
-      { state: issuer.answer(await begun(mallory))["state"]!, error: "access_denied" },
-      "no",
-    );
+    const { state, iss } = issuer.answer(await begun(mallory));
+    const cancelled = await refused(mallory, { state: state!, iss: iss!, error: "access_denied" }, "no");
+    assert.match(cancelled, /You weren't signed in at localhost:\d+: it was cancelled there/u);
 
     const late = issuer.answer(await begun(mallory));
     service.clock.advance(LIMITS.account.challengeSeconds * 1000 + 1);

@@ -118,8 +118,9 @@ export interface Lie {
   isMissing?: boolean;
   /** Subject and name of the answer at the userinfo endpoint. */
   userinfo?: Record<string, unknown>;
-  /** The token endpoint's status. */
+  /** The token endpoint's status, and the error that it names. */
   status?: number;
+  error?: string;
 }
 
 /** An issuer that the service trusts, and that lies. */
@@ -184,11 +185,11 @@ export class LyingIssuer {
     } else if (asked.url === "/userinfo") {
       json({ sub: this.subject, name: this.subject, ...this.lie.userinfo });
     } else {
-      const { status = 200, isMissing = false } = this.lie;
+      const { status = 200, isMissing = false, error } = this.lie;
       const token = isMissing
         ? {}
         : { id_token: this.#idToken(this.#nonces.get(body.get("code") ?? "") ?? "") };
-      json({ access_token: "access", token_type: "Bearer", expires_in: 60, ...token }, status);
+      json({ access_token: "access", token_type: "Bearer", expires_in: 60, error, ...token }, status);
     }
   }
 
