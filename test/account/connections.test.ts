@@ -137,7 +137,29 @@ for (const kind of KINDS) {
         (await ben.member.submit("/connect", `/connect/invitations/${id}/cancel`, {})).status,
         404,
       );
+    });
+
+    it("don't come about once the inviter cancelled or the other rejected", async () => {
       verifies("EXT-022", "EXT-023");
+      for (const [by, act, state] of [
+        [ann, "cancel", "cancelled"],
+        [ben, "reject", "rejected"],
+      ] as const) {
+        const group = `to ${act}`;
+        await ann.invite(ann.select(group), ben);
+        const [id] = await ben.invitations();
+        assert.ok(id);
+        const close = () => by.member.submit("/connect", `/connect/invitations/${id}/${act}`, {});
+        assert.equal((await close()).status, 303);
+        assert.deepEqual(await ben.invitations(), []);
+        const stateOf = async () => (await invitationsOf(ann)).find((one) => one.id === id)?.state;
+        assert.equal(await stateOf(), state);
+        assert.equal((await ben.accept(id, ben.select("late"))).status, 403);
+        // The same form once more changes nothing.
+        assert.equal((await close()).status, 303);
+        assert.equal(await stateOf(), state);
+      }
+      assert.deepEqual(await connectionsOf(ann), []);
     });
 
     it("refuse tickets that don't hold", async () => {

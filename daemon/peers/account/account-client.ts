@@ -152,7 +152,7 @@ export class AccountClient {
     const outcome = await this.#send(asked);
     if (outcome.kind !== "answered" || outcome.status !== 404)
       return answered(outcome, asked.schema, asked.origin);
-    const words = "This account service has no connections to other accounts.";
+    const words = "This account service doesn't offer connections to other accounts.";
     return { ok: false, failure: passing("connect_groups_unsupported", words, asked.origin) };
   }
 
