@@ -145,8 +145,8 @@ for (const kind of KINDS) {
         [ann, "cancel", "cancelled"],
         [ben, "reject", "rejected"],
       ] as const) {
-        const group = `to ${act}`;
-        await ann.invite(ann.select(group), ben);
+        const ticket = ann.select(`to ${act}`);
+        await ann.invite(ticket, ben);
         const [id] = await ben.invitations();
         assert.ok(id);
         const close = () => by.member.submit("/connect", `/connect/invitations/${id}/${act}`, {});
@@ -155,8 +155,9 @@ for (const kind of KINDS) {
         const stateOf = async () => (await invitationsOf(ann)).find((one) => one.id === id)?.state;
         assert.equal(await stateOf(), state);
         assert.equal((await ben.accept(id, ben.select("late"))).status, 403);
-        // The same form once more changes nothing.
+        // The same forms once more change nothing.
         assert.equal((await close()).status, 303);
+        assert.equal((await ann.invite(ticket, ben)).status, 403);
         assert.equal(await stateOf(), state);
       }
       assert.deepEqual(await connectionsOf(ann), []);
@@ -208,14 +209,16 @@ for (const kind of KINDS) {
     it("tell a Group that is gone from an instance that can't answer", async () => {
       verifies("ERR-009", "ERR-010", "ERR-011", "ERR-012", "EXT-020", "EXT-051", "EXT-077");
       const fields = { ticket: ann.select("g"), recipient: ben.member_id };
+      const after = (seconds: number) => new Date(service.clock.now() + seconds * 1000).toISOString();
       const proofs: ((proper: Record<string, string>) => { status: number; body: unknown })[] = [
         () => ({ status: 403, body: "<h1>Forbidden</h1>" }),
         () => ({ status: 503, body: {} }),
         () => ({ status: 302, body: {} }),
-        (proper) => ({ status: 200, body: { ...proper, nonce: randomUUID() } }),
-        (proper) => ({ status: 200, body: { ...proper, ticket_sha256: "0".repeat(64) } }),
         (proper) => ({ status: 200, body: { ...proper, title: "Other" } }),
-        (proper) => ({ status: 200, body: { ...proper, expires_at: new Date(0).toISOString() } }),
+        (proper) => ({ status: 200, body: ann.proof({ ...proper, nonce: randomUUID() }) }),
+        (proper) => ({ status: 200, body: ann.proof({ ...proper, ticket_sha256: "0".repeat(64) }) }),
+        (proper) => ({ status: 200, body: ann.proof({ ...proper, expires_at: after(-1) }) }),
+        (proper) => ({ status: 200, body: ben.proof(proper) }),
         (proper) => ({ status: 200, body: { ...proper, more: "x".repeat(5000) } }),
       ];
       for (const answers of proofs) {

@@ -128,6 +128,12 @@ export class GroupInstance extends TestInstance {
     return id;
   }
 
+  /** An answer about a Group, signed by this instance. */
+  proof(fields: Ticket): Ticket {
+    const signed = ["ticket_sha256", "nonce", "title", "expires_at"].map((name) => fields[name]);
+    return { ...fields, signature: this.sign(["svc.connect.group.check.v1", ...signed]) };
+  }
+
   async links(): Promise<{ id: string }[]> {
     const { status, body } = await this.device.get("/v1/connect/groups");
     if (status !== 200) throw new Error(JSON.stringify(body));
@@ -146,8 +152,7 @@ export class GroupInstance extends TestInstance {
       .digest("hex");
     const expiresAt = new Date(this.#service.clock.now() + 30_000).toISOString();
     const fields = { ticket_sha256: ticketSha256, nonce, title: ticket["title"]!, expires_at: expiresAt };
-    const signature = this.sign(["svc.connect.group.check.v1", ticketSha256, nonce, fields.title, expiresAt]);
-    const proper = { ...fields, signature };
+    const proper = this.proof(fields);
     if (this.answers !== null) return this.answers(proper);
     if (this.groups.get(ticket["group_id"]!) !== ticket["group_generation"]) return DENIED;
     return { status: 200, body: proper };

@@ -165,6 +165,7 @@ describe("ConnectPeerAuthorization", () => {
   });
 
   it("fits the operation it comes with, or what doesn't is named", () => {
+    verifies("EXT-061");
     for (const kind of KINDS)
       for (const operation of Object.values(operations(kind))) {
         const proof = sign(authorization(kind));
@@ -173,6 +174,8 @@ describe("ConnectPeerAuthorization", () => {
         for (const other of KINDS.filter((name) => name !== kind)) {
           assert.match(bindingProblem(sign(authorization(other)), operation) ?? "", /connection/u);
         }
+        const elsewhere = { ...proof, connection_id: "99999999-2222-4333-8444-555555555555" };
+        assert.match(bindingProblem(elsewhere, operation) ?? "", /another connection/u);
         assert.match(
           bindingProblem({ ...proof, target_instance_id: proof.source_instance_id }, operation) ?? "",
           /the same instance/u,

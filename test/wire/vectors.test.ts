@@ -152,9 +152,9 @@ describe("test vectors", () => {
     const requests = (vectors("statements") as StatementVector[]).filter(({ kind }) => kind === "request");
     const external = requests.filter(({ material }) => material.startsWith('["svc.connect.peer.group.'));
     assert.ok(external.length > 0);
-    for (const { material, fields } of external) {
-      const proof = fields as Record<string, string>;
-      assert.deepEqual(JSON.parse(material), [
+    for (const vector of external) {
+      const proof = vector.fields as Record<string, string>;
+      assert.deepEqual(JSON.parse(text(statementOf(vector).material(vector.fields))), [
         "svc.connect.peer.group.request.v1",
         proof["account_origin"],
         proof["account_id"],
