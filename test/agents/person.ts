@@ -8,6 +8,12 @@ import { type AgentsSetting, PATIENCE } from "./setting.ts";
 
 /** A question that has just appeared takes no key for a moment; a busy machine takes one late. */
 const PRESS_AGAIN_MS = 15_000;
+/**
+ * Of Claude, when a person comes back to a session: on a busy machine it may lose what the session
+ * has drawn. Then it only draws what changes, below this line, until it is told to draw anew.
+ */
+const LOST = /Waiting for session to redraw/;
+const DRAW_ANEW = "\u000c";
 const isKey = (keys: string): boolean => keys < " " || keys.startsWith("\u007f");
 
 export class Person {
@@ -16,6 +22,8 @@ export class Person {
   #lines: string[] = [];
   /** What the last keys brought up. */
   #shown: RegExp | null = null;
+  /** It was told to draw anew, and hasn't yet. */
+  #lost = false;
 
   private constructor(terminal: TerminalClient) {
     this.#terminal = terminal;
@@ -50,6 +58,7 @@ export class Person {
       async () => {
         if (pressed === null) press();
         if (await this.#shows(shown)) return true;
+        await this.#drawsAnew();
         const isIgnored = isKey(keys) && performance.now() - pressed! > PRESS_AGAIN_MS;
         if (isIgnored && (this.#shown === null || (await this.#shows(this.#shown)))) press();
         return false;
@@ -74,6 +83,14 @@ export class Person {
     this.#read = read;
     screen.dispose();
     return this.#lines;
+  }
+
+  /** As long as the line stands alone, Claude still asks the session itself. */
+  async #drawsAnew(): Promise<void> {
+    const lines = (await this.screen()).filter((line) => line !== "");
+    const wasLost = this.#lost;
+    this.#lost = lines.length > 1 && lines.some((line) => LOST.test(line));
+    if (this.#lost && !wasLost) this.#terminal.send({ type: "input", data: DRAW_ANEW });
   }
 
   async #shows(pattern: RegExp): Promise<boolean> {
