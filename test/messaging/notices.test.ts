@@ -31,7 +31,11 @@ describe("Notices", () => {
       home.clock.advance(0);
       return notices().length === count;
     });
-  const idle = () => new Promise((resolve) => setTimeout(resolve, 20));
+  /** What is due now is in the ledger before this. */
+  const behind = async () => {
+    home.clock.advance(0);
+    await home.send(group, "behind", { to: ["user"] });
+  };
 
   it("come once for each message that is due, over restarts, without its text", async () => {
     assert.equal(home.clock.timers, 0);
@@ -39,7 +43,7 @@ describe("Notices", () => {
     const asked = (await home.send(group, "private words", { to: ["lead"], message_mode: "request_reply" }))
       .event.id;
     home.clock.advance(49_999);
-    await idle();
+    await behind();
     assert.deepEqual(notices(), []);
     home.clock.advance(1);
     await told(1);
@@ -53,7 +57,7 @@ describe("Notices", () => {
     assert.ok(!JSON.stringify(event).includes("private words"));
     home.clock.advance(1_000_000);
     home = await home.restarted();
-    await idle();
+    await behind();
     assert.equal(notices().length, 2);
     assert.equal(home.clock.timers, 0, "nothing is due any more");
   });
@@ -94,11 +98,11 @@ describe("Notices", () => {
     await home.call("actor_stop", { group_id: group, actor_id: "dev" });
     assert.equal(home.clock.timers, 0);
     home.clock.advance(200_000);
-    await idle();
+    await behind();
     assert.deepEqual(notices(), []);
     await home.call("group_set_state", { group_id: group, state: "paused" });
     await home.call("actor_start", { group_id: group, actor_id: "dev" });
-    await idle();
+    await behind();
     assert.deepEqual(notices(), []);
     await home.call("group_start", { group_id: group });
     home.clock.advance(0);
