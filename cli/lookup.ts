@@ -134,7 +134,7 @@ const INSTANCE_ID = /^12D3KooW[1-9A-HJ-NP-Za-km-z]{44}$/;
 /**
  * The id of the instance that `typed` names by id, or by the name it gives itself if no other
  * instance that this Group may write to has it. Throws a UsageError for an ambiguous name, or the
- * Refusal `connect_not_granted`.
+ * Refusal `connect_not_granted`, `connect_unavailable` while the account's instances aren't known.
  */
 export async function instanceNamed(client: DaemonClient, groupId: string, typed: string): Promise<string> {
   if (typed === "" || INSTANCE_ID.test(typed)) return typed;
@@ -149,8 +149,11 @@ export async function instanceNamed(client: DaemonClient, groupId: string, typed
     typed,
     choices.filter(([, name]) => fold(name) === fold(typed)),
   );
-  if (named === undefined) throw notCalled("This Group isn't connected to an instance", typed, choices);
-  return named;
+  if (named !== undefined) return named;
+  const { status, account_error: error } = found;
+  if (status === "unavailable")
+    throw new Refusal("connect_unavailable", error === null ? {} : { specifics: error });
+  throw notCalled("This Group isn't connected to an instance", typed, choices);
 }
 
 /**

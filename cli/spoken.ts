@@ -20,6 +20,7 @@ const OPTIONS: Readonly<Record<string, string>> = {
   access_token_id: "id",
   id: "connection",
   origin: "url",
+  account_origin: "account",
 };
 
 /** `'group_id' isn't ... Check 'group_id'.` becomes `--group isn't ... Check --group.` */

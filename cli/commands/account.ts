@@ -1,7 +1,12 @@
 /** The link to an account: made, shown and ended. */
 import { commandLine } from "../../client/failures.ts";
 import { accountStateWords, joinedSentence } from "../../shared/account-words.ts";
-import { connectionName, connectionStateWord, kindWord } from "../../shared/any-connection-words.ts";
+import {
+  connectionName,
+  connectionSentence,
+  connectionStateWord,
+  kindWord,
+} from "../../shared/any-connection-words.ts";
 import { CONNECTION_CHOICES } from "../../shared/connection-choices.ts";
 import { shownName } from "../../shared/foreign-text.ts";
 import type { Connection } from "../../shared/operations/connect.ts";
@@ -74,16 +79,11 @@ async function confirmed(context: CommandContext): Promise<number> {
 /** Every connection of this instance, whatever its kind. */
 export async function connections(context: CommandContext): Promise<number> {
   const answer = await context.client.call("connection_list", {});
-  const unconfirmed = answer.ok && !context.out.json ? await unconfirmedWords(context) : null;
-  return context.show(answer, ({ connections: found }) => {
-    if (unconfirmed !== null) context.out.note(unconfirmed);
-    if (found.length === 0) {
-      if (unconfirmed !== null) return;
-      context.out.line("No connections. Begin with:");
-      for (const { title, sentence, command } of CONNECTION_CHOICES)
-        context.out.line(`\n${commandLine(context.home, ...command.split(" "))}: ${title}\n  ${sentence}`);
-      return;
-    }
+  if (!answer.ok || context.out.json) return context.show(answer, () => undefined);
+  const { connections: found } = answer.result;
+  const { state, error, account_origin: origin } = await context.client.result("account_show", {});
+  const unconfirmed = await unconfirmedWords(context);
+  if (found.length > 0) {
     context.out.table(
       ["WITH", "KIND", "STATE", "SINCE", "LAST CONTACT", "END IT"],
       found.map((connection) => [
@@ -95,8 +95,28 @@ export async function connections(context: CommandContext): Promise<number> {
         connection.kind === "direct" ? endCommand(context, connection) : "on the account's page",
       ]),
     );
-  });
+    for (const connection of found.filter(({ state: one }) => UNUSABLE.has(one))) {
+      const sentence = context.suggested(connectionSentence(connection));
+      context.out.note(`${connectionName(connection)}: ${sentence}`);
+    }
+  } else if (error !== null) context.out.line("No connection is confirmed now.");
+  else if (unconfirmed === null) {
+    context.out.line("No connections. Begin with:");
+    for (const { kind, title, sentence, command } of CONNECTION_CHOICES) {
+      const isLinked = kind === "account" && state === "linked";
+      const typed = isLinked
+        ? `svc link --account ${origin} on another machine`
+        : commandLine(context.home, ...command.split(" "));
+      context.out.line(`\n${typed}: ${title}\n  ${sentence}`);
+    }
+  }
+  if (unconfirmed !== null) context.out.note(unconfirmed);
+  if (error !== null) context.out.note(`svc: ${context.suggested(oneLine(error))}`);
+  return 0;
 }
+
+/** States in which nothing can be sent, with a reason that may be mended. */
+const UNUSABLE: ReadonlySet<Connection["state"]> = new Set(["unreachable", "no_route", "unconfirmed"]);
 
 function endCommand({ home }: CommandContext, { state, id, group_id: groupId }: Connection): string {
   const group = groupId === null ? [] : ["--group", groupId];

@@ -47,8 +47,13 @@ export async function connect(context: CommandContext): Promise<number> {
       out.line(`${instance.instance_id} ${oneLine(groupId)}  ${oneLine(title)}  ${transport}`);
     }
     if (unconfirmed !== null) out.note(unconfirmed);
-    else if (found.instances.length + found.external_groups.length === 0)
-      out.note(context.suggested("This Group has no connections. 'svc connections' says how they begin."));
+    else if (found.instances.length + found.external_groups.length === 0) {
+      const words =
+        found.status === "unavailable"
+          ? "This Group has no connection that is confirmed now."
+          : "This Group has no connections. 'svc connections' says how they begin.";
+      out.note(context.suggested(words));
+    }
     if (found.account_error !== null) out.note(context.suggested(oneLine(found.account_error)));
   });
 }

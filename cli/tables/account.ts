@@ -12,7 +12,7 @@ export const accountCommands: readonly Command[] = [
       {
         name: "account",
         value: "ORIGIN",
-        text: "The account service, such as https://account.example.org (default: SVC_ACCOUNT_ORIGIN of the daemon)",
+        text: "The account service, such as https://account.example.org (default: the one of the link, then SVC_ACCOUNT_ORIGIN of the daemon)",
       },
       { name: "open", text: "Open the account's page in the browser" },
       { name: "cancel", text: "Stop waiting for a confirmation" },
@@ -42,7 +42,7 @@ export const accountCommands: readonly Command[] = [
   },
   {
     words: "connections",
-    operations: ["connection_list"],
+    operations: ["connection_list", "account_show", "connect_status"],
     personOnly: true,
     run: async (context) => (await account()).connections(context),
   },

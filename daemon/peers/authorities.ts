@@ -25,6 +25,12 @@ export interface Binding {
   remote_device_id: string;
 }
 
+/** What of a grant says whom it is with. */
+interface Contacted {
+  connection_id: string | null;
+  remote: Pick<Grant["remote"], "instance_id" | "device_id">;
+}
+
 export class Authorities {
   readonly #registry: Pick<GroupRegistry, "find">;
   readonly #all: ConnectAuthority[] = [];
@@ -168,7 +174,7 @@ export class Authorities {
   }
 
   /** When the peer last answered or asked under this grant in this run; null if it didn't. */
-  lastContact(grant: Grant): number | null {
+  lastContact(grant: Contacted): number | null {
     return this.#contacts.get(contactOf(grant)) ?? null;
   }
 
@@ -203,7 +209,7 @@ export class Authorities {
 }
 
 /** One device of an instance within the account, else the connection. */
-function contactOf({ connection_id: connectionId, remote }: Grant): string {
+function contactOf({ connection_id: connectionId, remote }: Contacted): string {
   return connectionId ?? `${remote.instance_id} ${remote.device_id}`;
 }
 

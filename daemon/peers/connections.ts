@@ -11,7 +11,7 @@ import type { CatalogRefresh } from "./catalog/catalog-refresh.ts";
 
 interface Dependencies {
   authorities: Pick<Authorities, "known" | "lastContact">;
-  cache: Pick<CatalogCache, "of" | "titleOf">;
+  cache: Pick<CatalogCache, "lastContact" | "titleOf">;
   refresh: Pick<CatalogRefresh, "reasonOf">;
 }
 
@@ -47,7 +47,7 @@ export class Connections {
       state: standing.state === "active" ? this.#stateOf(standing.grant, error) : standing.state,
       error: grant === null || grant.route === null ? null : error,
       since,
-      last_contact_at: grant === null ? null : this.#lastContact(grant),
+      last_contact_at: this.#lastContact(kind, connection),
       account_contact_at: accountContactAt,
     };
   }
@@ -61,8 +61,14 @@ export class Connections {
   }
 
   /** In this run, else what the catalog remembers. */
-  #lastContact(grant: Grant): string | null {
-    const heard = this.#deps.authorities.lastContact(grant);
-    return heard === null ? (this.#deps.cache.of(grant)?.checked_at ?? null) : new Date(heard).toISOString();
+  #lastContact(kind: AuthorityKind, connection: KnownConnection): string | null {
+    const { authorities, cache } = this.#deps;
+    const { id, remote } = connection;
+    if (remote === null) return null;
+    const heard = authorities.lastContact({
+      connection_id: kind === "account" ? null : id,
+      remote: { instance_id: remote.instance_id, device_id: id },
+    });
+    return heard === null ? cache.lastContact(kind, connection) : new Date(heard).toISOString();
   }
 }

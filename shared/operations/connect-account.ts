@@ -147,7 +147,7 @@ export const accountOperations = [
       "Asks the account service for a code. You confirm it on the account's page, and this instance then finds your others.",
     input: z.strictObject({
       by,
-      /** The account service; the one that is set when none is named. */
+      /** The account service. Without it, the one of the link, else the one that is set. */
       account_origin: z.string().max(LIMITS.connect.originBytes).exactOptional(),
     }),
     output: Confirmation,

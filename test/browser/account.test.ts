@@ -96,6 +96,26 @@ describe("Workbench: the account", function () {
     await press("Done");
   });
 
+  it("doesn't say that there is no other machine while the account service refuses to say", async () => {
+    const restarted = async (minimumVersion: string | null) => {
+      await service.stop();
+      Object.assign(service.settings, { minimumVersion });
+      await service.start();
+    };
+    await restarted("99.0.0");
+    // It registers at once under another address.
+    await office.owner.result("remote_access_set", { origin: "https://office.svc.test" });
+    await openAccount();
+    await dialog().locator(".connection-error", { hasText: "99.0.0" }).waitFor();
+    await dialog().locator(".empty-connections", { hasText: "Not known now" }).waitFor();
+    await clean(page, "refused");
+    await picture("account-refused-version");
+    await restarted(null);
+    await office.owner.result("remote_access_set", { origin: null });
+    await dialog().locator(".empty-connections", { hasText: "None yet" }).waitFor();
+    await press("Done");
+  });
+
   it("says who joined until a person has looked, with its state, since when and the last contact", async () => {
     await link(lab);
     await lab.owner.result("connect_rename", { by: "user", display_name: "Lab machine" });

@@ -22,6 +22,7 @@ describe("svc link", function () {
     ann = await service.member("Ann");
     daemon = await DaemonProcess.started();
   });
+  afterEach(() => proxy.failing.clear());
   after(async () => {
     await daemon?.dispose();
     await proxy?.close();
@@ -69,5 +70,60 @@ describe("svc link", function () {
     assert.equal(code, 0, err);
     assert.match(out, /^Linked\.$/mu);
     assert.match(err, /^svc: http:\S+ It answers with status 500\.$/mu);
+  });
+
+  it("says what to do about an address that isn't an account service's", async () => {
+    assert.equal((await run(["unlink", "--yes"], { home: daemon.home })).code, 0);
+    const refused = async (origin: string) => {
+      const { code, err } = await run(["link", "--account", origin], { home: daemon.home });
+      assert.equal(code, 1);
+      return err;
+    };
+    assert.match(
+      await refused("https://account.example.org/path"),
+      /^svc: --account isn't .* 'svc link --account /u,
+    );
+    for (const status of [401, 403, 404, 405]) {
+      proxy.failing.set("/v1/device/code", status);
+      const words = new RegExp(
+        `isn't an account service \\(status ${status}\\)\\. Check its address\\.$`,
+        "mu",
+      );
+      assert.match(await refused(proxy.origin), words);
+    }
+  });
+
+  it("links again where it was retired, and says meanwhile that nothing is confirmed", async () => {
+    assert.equal((await linked()).code, 0);
+    const client = daemon.client();
+    await client.result("group_create", { title: "Office" });
+    proxy.failing.set("/v1/connect/instances", 403);
+    await client.result("connect_rename", { by: "user", display_name: "Renamed" });
+    const { home } = daemon;
+    const { out, err } = await run(["connections"], { home });
+    assert.equal(out, "No connection is confirmed now.\n");
+    assert.match(err, /^svc: This instance was retired in the account\. Link it again with 'svc link'\.$/mu);
+    assert.match(
+      (await run(["connect"], { home })).err,
+      /^This Group has no connection that is confirmed now\.$/mu,
+    );
+    for (const group of [[], ["--dst-group", "Lab"]])
+      assert.match(
+        (await run(["send", "Hello", "--dst-instance", "Lab", ...group], { home })).err,
+        /^svc: This instance was retired in the account\./mu,
+      );
+    const again = await run(["link", "--no-wait"], { home });
+    assert.equal(again.code, 0, again.err);
+    assert.ok(again.out.includes(proxy.origin), again.out);
+    assert.equal((await run(["link", "--cancel"], { home })).code, 0);
+  });
+
+  it("names no second link among the ways to a first connection", async () => {
+    const { home } = daemon;
+    await daemon.client().result("connect_rename", { by: "user", display_name: "Renamed" });
+    const { out } = await run(["connections"], { home });
+    assert.match(out, /^No connections\. Begin with:$/mu);
+    assert.ok(out.includes(`\nsvc link --account ${proxy.origin} on another machine: `), out);
+    assert.match(out, /^svc direct invite: /mu);
   });
 });

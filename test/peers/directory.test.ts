@@ -168,6 +168,31 @@ describe("connect_catalog", () => {
     assert.deepEqual(await shown(), ["account"]);
   });
 
+  it("says when an instance was last heard, and why it can't be asked about, while the account is silent", async () => {
+    pair = await Pair.open("account");
+    const { here, there } = pair;
+    const listed = async () => {
+      const [one] = (await here.home.call("connection_list", {})).connections;
+      return [one?.state, one?.last_contact_at];
+    };
+    const [state, heardAt] = await listed();
+    assert.equal(state, "reached");
+    assert.notEqual(heardAt, null);
+    here.authority.state = "unavailable";
+    assert.deepEqual(await listed(), ["unconfirmed", heardAt]);
+    // A new run has heard nobody yet.
+    here.home.services.outbound.authorities.lastContact = () => null;
+    const [, checkedAt] = await listed();
+    const [file] = readdirSync(catalogs(here));
+    const kept = JSON.parse(readFileSync(join(catalogs(here), file!), "utf8")) as { checked_at: string };
+    assert.equal(checkedAt, kept.checked_at);
+    const { instance_id: instanceId } = there;
+    await assert.rejects(ask({ instance_id: instanceId }), refusal("connect_unavailable"));
+    here.authority.state = "granted";
+    here.authority.grants = [];
+    await assert.rejects(ask({ instance_id: instanceId }), refusal("connect_not_granted"));
+  });
+
   it("shows the Actors of a Group that is named with its instance", async () => {
     verifies("CAT-004", "CAT-005", "CAT-013", "CAT-032", "CAT-024");
     pair = await Pair.open("external");

@@ -154,7 +154,7 @@ class AccountDialog extends DialogView {
         </div>
         ${
           connections.length === 0
-            ? html`<p class="empty-connections">${icon("plug")} <span>None yet. Link another machine to the same account, and it appears here within two minutes.</span></p>`
+            ? html`<p class="empty-connections">${icon("plug")} <span>${shown.error === null && state === "linked" ? "None yet. Link another machine to the same account, and it appears here within two minutes." : "Not known now: the account service doesn’t confirm this instance."}</span></p>`
             : html`<ul class="plain-list connection-list" aria-label="Your other machines">${connections.map((one) => instanceCard(one, origin === null ? null : () => this.host.openLink(origin)))}</ul>`
         }
       </section>

@@ -72,10 +72,14 @@ export class AccountClient {
     this.#signal = signal;
   }
 
-  deviceCode(origin: string, hostname: string): Promise<Answered<DeviceCode>> {
+  /** Without a credential, so an answer about one is none of an account service. */
+  async deviceCode(origin: string, hostname: string): Promise<Answered<DeviceCode>> {
     const body = { hostname, client_version: PRODUCT_VERSION };
     const path = "/v1/device/code";
-    return this.#ask({ origin, method: "POST", path, body, schema: DeviceCode });
+    const outcome = await this.#send({ origin, method: "POST", path, body, schema: DeviceCode });
+    if (outcome.kind === "answered" && NO_SERVICE.has(outcome.status))
+      return stranger(outcome.status, origin);
+    return answered(outcome, DeviceCode, origin);
   }
 
   /** The token, or the OAuth error of a grant that isn't decided or is refused. */
@@ -110,8 +114,7 @@ export class AccountClient {
     const isGone = !answer.ok && (answer.failure.kind === "logged_out" || answer.failure.kind === "disabled");
     if (!isGone || outcome.kind === "failed") return answer;
     if (parsedJsonBytes(AccountRefusal, outcome.body) !== null) return { ok: true, value: null };
-    const words = `What answers there isn't an account service (status ${outcome.status}).`;
-    return { ok: false, failure: passing("account_invalid", words, origin) };
+    return stranger(outcome.status, origin);
   }
 
   register(
@@ -180,6 +183,9 @@ export class AccountClient {
   }
 }
 
+/** Statuses with which an account service never answers a request without a credential. */
+const NO_SERVICE: ReadonlySet<number> = new Set([401, 403, 404, 405]);
+
 /** Statuses by which the service itself refuses a registration. Others are passing errors. */
 const REJECTIONS: ReadonlySet<number> = new Set([400, 403, 409]);
 
@@ -239,6 +245,11 @@ function failureOf(
     return { kind: "rejected", code, message, ...never };
   }
   return passing(refusal?.code ?? "account_invalid", said || `It answers with status ${status}.`, origin);
+}
+
+function stranger(status: number, origin: string): { ok: false; failure: AccountFailure } {
+  const words = `What answers there isn't an account service (status ${status}).`;
+  return { ok: false, failure: passing("account_invalid", words, origin) };
 }
 
 function passing(code: string, reason: string, origin: string): AccountFailure {

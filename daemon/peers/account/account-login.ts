@@ -57,7 +57,7 @@ export class AccountLogin {
     checkUnlinked(membership);
     const name = DisplayName.safeParse(hostname).data ?? "";
     const answer = await client.deviceCode(origin, name);
-    if (!answer.ok) throw unavailable(answer.failure);
+    if (!answer.ok) throw unavailable(answer.failure, "Check its address.");
     const { device_code: deviceCode, user_code: userCode, verification_uri: page, interval } = answer.value;
     const pending: PendingLogin = {
       device_code: deviceCode,
@@ -204,12 +204,16 @@ function checkUnlinked({ binding, value }: Membership): void {
 /** Failures whose reason says what helps, where time alone doesn't. */
 const EXPLAINED: ReadonlySet<string> = new Set(["account_untrusted", "wrong_host"]);
 
-/** What was refused for good isn't to be tried again: the message says what helps. */
-export function unavailable({ kind, message, code }: AccountFailure): Refusal {
+/**
+ * What was refused for good isn't to be tried again: the message says what helps. `address` is the
+ * remedy for an address that may be wrong.
+ */
+export function unavailable({ kind, message, code }: AccountFailure, address?: string): Refusal {
   return new Refusal("account_unavailable", {
     specifics: message,
     ...(kind === "passing" ? {} : { remedy: "'svc account' shows the link." }),
     ...(EXPLAINED.has(code) ? { remedy: "Then try again." } : {}),
+    ...(code === "account_invalid" && address !== undefined ? { remedy: address } : {}),
     details: { cause: code },
   });
 }

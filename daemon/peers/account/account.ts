@@ -277,20 +277,21 @@ export class Account {
     return this.#members.acknowledge(this.#membership.binding, deviceIds);
   }
 
-  /** Throws invalid_args, conflict, account_unavailable. */
+  /**
+   * Without a name, at the service where this instance is linked, retired there or not. Throws
+   * invalid_args, conflict, account_unavailable.
+   */
   async link(named: string | undefined): Promise<ResultOf<"account_link">> {
-    const origin = named ?? this.#deps.defaultOrigin;
+    const origin = named ?? this.#membership.binding?.account_origin ?? this.#deps.defaultOrigin;
     if (origin === null) {
       const specifics = "No account service is set.";
-      throw new Refusal("invalid_args", {
-        specifics,
-        remedy: "Name it with 'svc link --account https://HOST'.",
-      });
+      throw new Refusal("invalid_args", { specifics, remedy: NAME_SERVICE });
     }
     if (!ServiceOrigin.safeParse(origin).success) {
       const specifics =
         "'account_origin' isn't an HTTPS origin without path, such as https://account.example.org.";
-      throw new Refusal("invalid_args", { specifics, details: { field: "account_origin" } });
+      const details = { field: "account_origin" };
+      throw new Refusal("invalid_args", { specifics, remedy: NAME_SERVICE, details });
     }
     const {
       user_code: userCode,
@@ -429,6 +430,8 @@ export class Account {
     return value.logged_in ? "linked" : "logged_out";
   }
 }
+
+const NAME_SERVICE = "Name it with 'svc link --account https://HOST'.";
 
 /** An origin of this machine is told only to an account service that is there too (DIR-019). */
 function originFor(advertised: string | null, accountOrigin: string): string | null {

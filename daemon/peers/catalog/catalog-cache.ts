@@ -18,7 +18,7 @@ import { list } from "../../../shared/model.ts";
 import { CatalogGroup } from "../../../shared/wire/v1/peer.ts";
 import { Time } from "../../../shared/wire/v1/time.ts";
 import { uuidKey } from "../../../shared/wire/v1/uuid.ts";
-import type { Grant } from "../authority.ts";
+import type { AuthorityKind, Grant, KnownConnection } from "../authority.ts";
 
 const Catalog = z.object({
   connection_id: z.string().exactOptional(),
@@ -72,7 +72,7 @@ export class CatalogCache {
 
   /** Null when nothing was learned under this grant as it is now (CAT-010). */
   of(grant: Grant): Catalog | null {
-    const catalog = this.#catalogs.get(nameOf(grant));
+    const catalog = this.#catalogs.get(nameOfGrant(grant));
     if (catalog === undefined) return null;
     const bound = bindingOf(grant);
     const isBound =
@@ -94,11 +94,20 @@ export class CatalogCache {
     return group?.title ?? pair.remote_title;
   }
 
+  /** When anything was last learned from there, whatever has become of the grant since. */
+  lastContact(authority: AuthorityKind, { id, remote }: KnownConnection): string | null {
+    if (remote === null) return null;
+    const connectionId = authority === "account" ? null : id;
+    const catalog = this.#catalogs.get(nameOf(authority, connectionId, remote.instance_id));
+    const isOther = catalog === undefined || (authority === "account" && catalog.remote_device_id !== id);
+    return isOther ? null : catalog.checked_at;
+  }
+
   /** Replaces what was learned before. Rejects with Node's errors. */
   async put(grant: Grant, checkedAt: string, groups: Catalog["groups"]): Promise<void> {
     const { files, directory } = this.#deps;
     const catalog: Catalog = { ...bindingOf(grant), checked_at: checkedAt, groups };
-    const name = nameOf(grant);
+    const name = nameOfGrant(grant);
     await replaceFile(files, join(directory, `${name}.json`), Buffer.from(JSON.stringify(catalog)));
     this.#catalogs.set(name, catalog);
   }
@@ -129,8 +138,12 @@ function bindingOf(grant: Grant): Omit<Catalog, "checked_at" | "groups"> {
   };
 }
 
+function nameOfGrant({ authority, connection_id: connectionId, remote }: Grant): string {
+  return nameOf(authority, connectionId, remote.instance_id);
+}
+
 /** `<instance_id>`, `group-<uuid>` or `direct-<uuid>`. */
-function nameOf({ authority, connection_id: connectionId, remote }: Grant): string {
-  if (connectionId === null) return remote.instance_id;
+function nameOf(authority: AuthorityKind, connectionId: string | null, instanceId: string): string {
+  if (connectionId === null) return instanceId;
   return authority === "direct" ? connectionId : `group-${uuidKey(connectionId)}`;
 }

@@ -64,7 +64,7 @@ export class CatalogReads {
     checkInstance(instanceId);
     this.#requireTarget(groupId, instanceId, false);
     const grant = this.#deps.authorities.account().find(({ remote }) => remote.instance_id === instanceId);
-    if (grant === undefined) throw notGranted(instanceId, "");
+    if (grant === undefined) throw this.#unconfirmed(instanceId) ?? notGranted(instanceId, "");
     const catalog = this.#deps.cache.of(grant);
     const after = input.after ?? "";
     const behind = (catalog?.groups ?? []).filter((group) => group.group_id > after);
@@ -105,6 +105,14 @@ export class CatalogReads {
     const catalog = this.#deps.cache.of(grant);
     const group = catalog?.groups.find((one) => one.group_id === targetGroupId) ?? null;
     return { grant, group_id: targetGroupId, group, isLearnt: catalog !== null };
+  }
+
+  /** Null when the account's word is known, so that an instance it doesn't list isn't there. */
+  #unconfirmed(instanceId: string): Refusal | null {
+    const account = this.#deps.authorities.of("account")?.condition();
+    if (account?.status !== "unavailable") return null;
+    const specifics = account.error === null ? {} : { specifics: account.error };
+    return new Refusal("connect_unavailable", { ...specifics, details: { instance_id: instanceId } });
   }
 
   #discover(groupId: string): Discovery {

@@ -103,8 +103,9 @@ describe("two daemons linked to one account", function () {
     assert.equal(connection.state, "unreachable");
     assert.equal(connection.last_contact_at, null);
     assert.notEqual(connection.account_contact_at, null);
-    const { out } = await run(["connections"], { home: one.daemon.home });
+    const { out, err } = await run(["connections"], { home: one.daemon.home });
     assert.match(out, /can’t be reached .* never /u);
+    assert.match(err, /^\S.*: https:\/\/gone\.svc\.test:9: .*Check that svc runs there/mu);
     await gone.post("/v1/device/disable", {});
     await renamed(one, "First machine");
   });
