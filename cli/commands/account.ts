@@ -53,10 +53,15 @@ export async function link(context: CommandContext): Promise<number> {
 
 async function confirmed(context: CommandContext): Promise<number> {
   let linkedAt: number | null = null;
+  let told: string | null = null;
   for (;;) {
     await new Promise((resolve) => setTimeout(resolve, LOOK_MS));
     const shown = await context.client.result("account_show", {});
-    if (shown.state === "waiting") continue;
+    if (shown.state === "waiting") {
+      if (shown.error !== null && shown.error !== told) context.out.note(oneLine(shown.error));
+      told = shown.error;
+      continue;
+    }
     // Its name comes with the directory.
     linkedAt ??= performance.now();
     const mayBeNamed = shown.state === "linked" && shown.account_label === null && shown.error === null;

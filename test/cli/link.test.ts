@@ -29,11 +29,12 @@ describe("svc link", function () {
     await service?.dispose();
   });
 
-  /** Waits for the confirmation as a person does, who gives it meanwhile. */
-  async function linked(): Promise<Ran> {
+  /** Waits for the confirmation as a person does, who gives it after `meanwhile`. */
+  async function linked(meanwhile: (ran: Ran) => Promise<void> = async () => {}): Promise<Ran> {
     const child = start(["link", "--account", proxy.origin], { home: daemon.home });
     const ran = collect(child);
     const [, code] = await until("the code", () => /^and compare the code: (\S+)$/mu.exec(ran.out));
+    await meanwhile(ran);
     await ann.approve(code!);
     await once(child, "close");
     return { ...ran, code: child.exitCode };
@@ -61,6 +62,18 @@ describe("svc link", function () {
       assert.doesNotMatch(out + err, /no connections/iu);
     }
     proxy.failing.clear();
+  });
+
+  it("says while it waits that the account service doesn't answer", async () => {
+    assert.equal((await run(["unlink", "--yes"], { home: daemon.home })).code, 0);
+    proxy.failing.set("/v1/device/token", 503);
+    const { code, err } = await linked(async (ran) => {
+      await until("the failure", () => /^http:\S+ It answers with status 503\.$/mu.exec(ran.err));
+      const { out } = await run(["account"], { home: daemon.home });
+      assert.match(out, /^error +http:\S+ It answers with status 503\.$/mu);
+      proxy.failing.clear();
+    });
+    assert.equal(code, 0, err);
   });
 
   it("says what keeps the account from listing the instance that was just linked", async () => {
@@ -96,17 +109,15 @@ describe("svc link", function () {
   it("links again where it was retired, and says meanwhile that nothing is confirmed", async () => {
     assert.equal((await linked()).code, 0);
     const client = daemon.client();
-    await client.result("group_create", { title: "Office" });
     proxy.failing.set("/v1/connect/instances", 403);
     await client.result("connect_rename", { by: "user", display_name: "Renamed" });
     const { home } = daemon;
     const { out, err } = await run(["connections"], { home });
     assert.equal(out, "No connection is confirmed now.\n");
     assert.match(err, /^svc: This instance was retired in the account\. Link it again with 'svc link'\.$/mu);
-    assert.match(
-      (await run(["connect"], { home })).err,
-      /^This Group has no connection that is confirmed now\.$/mu,
-    );
+    const catalog = await run(["connect"], { home });
+    assert.match(catalog.err, /^This instance was retired in the account\./mu);
+    assert.doesNotMatch(catalog.err, /no connections/u);
     for (const group of [[], ["--dst-group", "Lab"]])
       assert.match(
         (await run(["send", "Hello", "--dst-instance", "Lab", ...group], { home })).err,

@@ -72,7 +72,6 @@ export class AccountClient {
     this.#signal = signal;
   }
 
-  /** Without a credential, so an answer about one is none of an account service. */
   async deviceCode(origin: string, hostname: string): Promise<Answered<DeviceCode>> {
     const body = { hostname, client_version: PRODUCT_VERSION };
     const path = "/v1/device/code";
@@ -94,7 +93,7 @@ export class AccountClient {
       const refused = parsedJsonBytes(DeviceTokenError, outcome.body);
       if (refused !== null) return { ok: false, oauth: refused.error };
     }
-    return answered(outcome, DeviceToken, origin);
+    return answeredPlain(outcome, DeviceToken, origin);
   }
 
   name({ account_origin: origin, device_token: token }: Binding, name: string): Promise<Answered<unknown>> {
@@ -213,6 +212,12 @@ function answered<Value>(outcome: HttpOutcome, schema: Schema<Value>, origin: st
     ok: false,
     failure: failureOf(status, parsedJsonBytes(AccountRefusal, body)?.error, outcome, origin),
   };
+}
+
+/** To a request without a credential. An answer about one is none of an account service. */
+function answeredPlain<Value>(outcome: HttpOutcome, schema: Schema<Value>, origin: string): Answered<Value> {
+  if (outcome.kind === "answered" && NO_SERVICE.has(outcome.status)) return stranger(outcome.status, origin);
+  return answered(outcome, schema, origin);
 }
 
 /** docs/protocol.md#account: an uncoded 403 says "device disabled", 401 and 404 "logged out". */

@@ -23,17 +23,32 @@ const SLOWER_SECONDS = 5;
 const ENDINGS: Readonly<Record<string, string>> = {
   access_denied: "The request was declined on the account's page.",
   expired_token: "The code expired before it was confirmed. Link again for a new one.",
+  unsaved: "It was confirmed, but couldn't be saved here. Free space on the disk, then link again.",
 };
+
+/** What keeps a login from going on. `code` is set when it has ended. */
+interface Trouble {
+  device_code: string;
+  message: string;
+  code?: string;
+}
 
 export class AccountLogin {
   readonly #deps: Dependencies;
   #timer: Timer | null = null;
   /** Another login may begin while an earlier one is still asked for. */
   readonly #asking = new Set<Promise<void>>();
+  #trouble: Trouble | null = null;
   #isClosed = false;
 
   constructor(deps: Dependencies) {
     this.#deps = deps;
+  }
+
+  /** Why what waits for its confirmation doesn't go on, in words; null if it does. */
+  get trouble(): string | null {
+    const { pending_login: pending } = this.#deps.membership.value;
+    return pending === null ? null : (this.#troubleOf(pending)?.message ?? null);
   }
 
   /** Goes on with what waited when the last run ended. */
@@ -112,6 +127,8 @@ export class AccountLogin {
     const { clock, client } = this.#deps;
     const { account_origin: origin, device_code: deviceCode } = pending;
     if (!this.#waitsFor(pending)) return;
+    const { code } = this.#troubleOf(pending) ?? {};
+    if (code !== undefined) return this.#end(pending, code);
     if (clock.now() >= Date.parse(pending.expires_at)) return this.#end(pending, "expired_token");
     const answer = await client.deviceToken(origin, deviceCode);
     // The account service gives a grant once.
@@ -124,6 +141,8 @@ export class AccountLogin {
       );
     }
     if (!this.#waitsFor(pending)) return;
+    const device = { device_code: deviceCode };
+    this.#trouble = "oauth" in answer ? null : { ...device, message: answer.failure.message };
     if (!("oauth" in answer)) {
       return this.#askIn(pending, Math.max(pending.interval, answer.failure.retrySeconds));
     }
@@ -161,6 +180,9 @@ export class AccountLogin {
         };
       });
     } catch (error) {
+      const { device_code: deviceCode } = pending;
+      const message = ENDINGS["unsaved"]!;
+      if (this.#waitsFor(pending)) this.#trouble = { device_code: deviceCode, message, code: "unsaved" };
       // Its token is nowhere, so nobody could use the device.
       await client.retire(binding);
       throw error;
@@ -184,6 +206,10 @@ export class AccountLogin {
         ? { ...value, pending_login: null, last_error: { code, message } }
         : value,
     );
+  }
+
+  #troubleOf({ device_code: deviceCode }: PendingLogin): Trouble | null {
+    return this.#trouble?.device_code === deviceCode ? this.#trouble : null;
   }
 
   #waitsFor({ device_code: deviceCode }: PendingLogin): boolean {

@@ -265,9 +265,11 @@ export class Account {
             },
       error:
         this.#membership.problem ??
-        error?.message ??
-        this.authority.condition().error ??
-        (binding === null ? null : this.#members.problem),
+        (pending !== null
+          ? this.#login.trouble
+          : (error?.message ??
+            this.authority.condition().error ??
+            (binding === null ? null : this.#members.problem))),
       joined: this.#members.joined(binding).map((one) => ({ ...one })),
     };
   }

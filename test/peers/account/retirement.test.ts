@@ -164,4 +164,46 @@ describe("a device that an instance no longer is", () => {
     assert.deepEqual([...devices.retired], ["dev_2"]);
     assert.deepEqual(waiting(), []);
   });
+
+  it("is given back when it can't be saved, and the login says so and ends", async () => {
+    const { clock, membership } = setting;
+    devices.isBroken = false;
+    files.fault = ({ name }) => (name === "create" ? "ENOSPC" : null);
+    clock.advance(5000);
+    await until("its retirement", () => devices.retired.has("dev_2"));
+    await until("the next attempt", () => clock.timers > 0);
+    assert.match(login.trouble ?? "", /confirmed, but couldn't be saved.*Free space/u);
+    const asked = paths().length;
+    files.fault = null;
+    clock.advance(5000);
+    await until("its end", () => membership.value.pending_login === null);
+    assert.equal(
+      membership.value.last_error?.message,
+      "It was confirmed, but couldn't be saved here. Free space on the disk, then link again.",
+    );
+    assert.equal(login.trouble, null);
+    assert.equal(membership.binding?.device_id, "dev_1");
+    assert.equal(paths().length, asked);
+  });
+
+  it("is waited for while its account service can't be reached, and it is said why", async () => {
+    const { clock, membership } = setting;
+    const granting = setting.answer;
+    for (const [answer, words] of [
+      ["down", /It can't be reached/u],
+      [{ status: 404, body: {} }, /isn't an account service \(status 404\)/u],
+      [{ status: 403, body: {} }, /isn't an account service \(status 403\)/u],
+      [{ status: 503, body: {} }, /status 503/u],
+    ] as const) {
+      setting.answer = () => answer;
+      await setting.untilAsked();
+      assert.match(login.trouble ?? "", words);
+    }
+    setting.answer = () => ({ status: 400, body: { error: "authorization_pending" } });
+    await setting.untilAsked();
+    assert.equal(login.trouble, null);
+    setting.answer = granting;
+    clock.advance(5000);
+    await until("the new binding", () => membership.binding?.device_id === "dev_2");
+  });
 });
