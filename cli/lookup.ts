@@ -140,15 +140,12 @@ export async function instanceNamed(client: DaemonClient, groupId: string, typed
   if (typed === "" || INSTANCE_ID.test(typed)) return typed;
   const found = await client.result("connect_catalog", { group_id: groupId });
   if (!("instances" in found)) return typed;
-  const names = new Map<string, string>();
-  for (const one of [...found.instances, ...found.external_groups.map(({ instance }) => instance)])
-    names.set(one.instance_id, one.display_name ?? "");
-  const choices = [...names];
-  const named = only(
-    "instances",
-    typed,
-    choices.filter(([, name]) => fold(name) === fold(typed)),
+  // An instance may have one name in the account and another in a connection.
+  const choices = [...found.instances, ...found.external_groups.map(({ instance }) => instance)].map(
+    ({ instance_id: instanceId, display_name: name }): Choice => [instanceId, name ?? ""],
   );
+  const called = new Map(choices.filter(([, name]) => fold(name) === fold(typed)));
+  const named = only("instances", typed, [...called]);
   if (named !== undefined) return named;
   const { status, account_error: error } = found;
   if (status === "unavailable")
@@ -167,7 +164,7 @@ export async function remoteGroupNamed(
   typed: string,
 ): Promise<string> {
   if (typed === "" || ID_PATTERNS.group.test(typed)) return typed;
-  const choices = await remoteGroups(client, groupId, instanceId);
+  const { choices, others } = await remoteGroups(client, groupId, instanceId);
   // Ids of other programs' Groups may look like anything.
   if (choices.length === 0 || choices.some(([id]) => id === typed)) return typed;
   const named = only(
@@ -175,16 +172,31 @@ export async function remoteGroupNamed(
     typed,
     choices.filter(([, title]) => fold(title) === fold(typed)),
   );
-  if (named === undefined) throw notCalled("This Group isn't connected to a Group", typed, choices);
-  return named;
+  if (named !== undefined) return named;
+  if (!others) throw notCalled("This Group isn't connected to a Group", typed, choices);
+  throw new Refusal("connect_not_granted", {
+    specifics: `This Group has no connection of its own to a Group '${oneLine(typed)}' of that instance.`,
+    remedy: "Name any other Group of it by its id.",
+  });
 }
 
-/** The Groups of an instance that this one may write to, as far as they are known. */
-async function remoteGroups(client: DaemonClient, groupId: string, instanceId: string): Promise<Choice[]> {
+/**
+ * The Groups of an instance that this one may write to, as far as they are known. `others`: there
+ * are more, because it is of the same account, but the daemon lists only those that this Group is
+ * connected to by itself.
+ */
+async function remoteGroups(
+  client: DaemonClient,
+  groupId: string,
+  instanceId: string,
+): Promise<{ choices: Choice[]; others: boolean }> {
   const found = await client.result("connect_catalog", { group_id: groupId });
-  if (!("external_groups" in found)) return [];
+  if (!("external_groups" in found)) return { choices: [], others: false };
   const external = found.external_groups.filter(({ instance }) => instance.instance_id === instanceId);
-  if (external.length > 0) return external.map(({ group_id: id, title }) => [id, title]);
+  if (external.length > 0) {
+    const others = found.instances.some((instance) => instance.instance_id === instanceId);
+    return { choices: external.map(({ group_id: id, title }) => [id, title]), others };
+  }
   const choices: Choice[] = [];
   for (let after: string | null = ""; after !== null; ) {
     const input = { group_id: groupId, instance_id: instanceId, limit: LIMITS.connect.catalog.groups };
@@ -196,7 +208,7 @@ async function remoteGroups(client: DaemonClient, groupId: string, instanceId: s
     for (const { group_id: id, title } of page.result.catalog?.groups ?? []) choices.push([id, title]);
     after = page.result.next;
   }
-  return choices;
+  return { choices, others: false };
 }
 
 /** Fewer characters of a connection's id are treated as a mistake. */
