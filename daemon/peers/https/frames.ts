@@ -118,16 +118,8 @@ export class Frames {
     const proof = this.#read(given);
     const grant = this.#grant(proof);
     if (grant === null) throw denied("comes from no instance of this account");
-    if (!this.#isSigned(grant, proof)) throw denied("has a wrong signature");
+    if (!isSignedBy(frameStatement, grant.remote, proof, this.#keys)) throw denied("has a wrong signature");
     return proof;
-  }
-
-  #isSigned({ remote }: Grant, proof: ConnectFrameProof): boolean {
-    try {
-      return isSignedBy(frameStatement, remote, proof, this.#keys);
-    } catch {
-      return false;
-    }
   }
 
   #grant(proof: ConnectFrameProof): Grant | null {

@@ -34,13 +34,18 @@ export function verifyStatement<Proof extends { signature: string }>(
   return key.verify(statement.material(proof), Buffer.from(proof.signature, "base64"));
 }
 
-/** Whether the instance made the signature with the key that is its own. */
+/** Whether the instance made the signature with the key that is its own. A bad key made none. */
 export function isSignedBy<Proof extends { signature: string }>(
   statement: Statement<Proof>,
   { instance_id: instanceId, public_key: publicKey }: { instance_id: string; public_key: string },
   proof: Proof,
   keys: VerifyingKeys,
 ): boolean {
-  const key = keys.of(publicKey);
+  let key: VerifyingKey;
+  try {
+    key = keys.of(publicKey);
+  } catch {
+    return false;
+  }
   return key.instance_id === instanceId && verifyStatement(statement, key, proof);
 }

@@ -206,6 +206,16 @@ describe("requests over HTTPS", () => {
     assert.equal(request?.headers.cookie, undefined);
   });
 
+  it("don't leave when the directory has a key for the other instance that no one can sign with", async () => {
+    const { signal } = new AbortController();
+    const deadline = setting.clock.monotonic() + 5000;
+    for (const key of [Buffer.alloc(32), Buffer.alloc(32, 255), Buffer.alloc(31)]) {
+      const route = { ...setting.route, public_key: key.toString("base64") };
+      const { stranger } = await setting.transport.challenge(route, deadline, signal);
+      assert.match(stranger ?? "", /isn't signed with the instance's key/u);
+    }
+  });
+
   it("don't leave when any field of the identity is wrong, or it is too old", async () => {
     verifies("PEER-046", "PROOF-003");
     const stranger = await newIdentity();
