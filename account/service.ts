@@ -204,7 +204,12 @@ export function appOf(
             ]),
       ],
       post: [
-        { path: "/join", fields: ["invitation", "name", "passkey"], serve: (visit) => signIn.join(visit) },
+        { path: "/join", fields: ["invitation", "name"], serve: (visit) => signIn.askPasskey(visit) },
+        {
+          path: "/join/passkey",
+          fields: ["invitation", "name", "passkey"],
+          serve: (visit) => signIn.join(visit),
+        },
         { path: "/login/passkey", fields: ["passkey", "next"], serve: (visit) => signIn.withPasskey(visit) },
         { path: "/login/recovery", fields: ["code"], serve: (visit) => signIn.withRecoveryCode(visit) },
         { path: "/logout", fields: [], serve: (visit) => signIn.signOut(visit) },

@@ -179,7 +179,12 @@ export class Passkeys {
       .where("credential_id", "=", response.id)
       .where("members.disabled_at", "is", null)
       .executeTakeFirst();
-    if (row === undefined || (expected !== null && row.member_id !== expected)) throw denied();
+    if (row === undefined || (expected !== null && row.member_id !== expected)) {
+      throw new Refusal("permission_denied", {
+        specifics: "This passkey belongs to no account here, or to another one.",
+        remedy: "Choose another passkey.",
+      });
+    }
     let challenge = "";
     const { verified, authenticationInfo } = await verifyAuthenticationResponse({
       response: { ...response, clientExtensionResults: {} },

@@ -45,7 +45,7 @@ export function passkeyForm(
   { kind, options }: { kind: "create" | "use"; options: string },
   body: Html,
 ): Html {
-  return html`<form method="post" action="${action}" data-passkey="${kind}" data-options="${options}"><input type="hidden" name="csrf" value="${browser.csrf}"><input type="hidden" name="passkey" value=""><p class="notice" role="alert"></p>${body}</form>`;
+  return html`<form method="post" action="${action}" data-passkey="${kind}" data-options="${options}"><input type="hidden" name="csrf" value="${browser.csrf}"><input type="hidden" name="passkey" value=""><noscript><p class="notice">A passkey needs JavaScript.</p></noscript><p class="notice" role="alert"></p>${body}</form>`;
 }
 
 /** A hidden field. */

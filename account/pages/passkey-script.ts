@@ -6,6 +6,10 @@ export const PASSKEY_SCRIPT = `"use strict";
 const toBytes = (text) => Uint8Array.from(atob(text.replaceAll("-", "+").replaceAll("_", "/")), (c) => c.charCodeAt(0));
 const toText = (buffer) => btoa(String.fromCharCode(...new Uint8Array(buffer)))
   .replaceAll("+", "-").replaceAll("/", "_").replaceAll("=", "");
+const PROBLEMS = {
+  InvalidStateError: "There is already a passkey for your account on this device.",
+  SecurityError: "Passkeys don't work at this address. Tell the administrator of this service.",
+};
 const named = (list) => (list ?? []).map((each) => ({ ...each, id: toBytes(each.id) }));
 
 async function create(form, options) {
@@ -41,13 +45,17 @@ for (const form of document.querySelectorAll("form[data-passkey]")) {
     event.preventDefault();
     const problem = form.querySelector("[role=alert]");
     problem.textContent = "";
+    if (navigator.credentials === undefined) {
+      problem.textContent = PROBLEMS.SecurityError;
+      return;
+    }
     try {
       const options = JSON.parse(form.dataset.options);
       const answer = form.dataset.passkey === "create" ? await create(form, options) : await use(options);
       form.elements.passkey.value = JSON.stringify(answer);
       form.submit();
-    } catch {
-      problem.textContent = "No passkey was used. Try again, or reload the page if it has been open for some minutes.";
+    } catch (error) {
+      problem.textContent = PROBLEMS[error.name] ?? "No passkey was used. Try again, or reload the page if it has been open for some minutes.";
     }
   });
 }

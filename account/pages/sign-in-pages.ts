@@ -2,14 +2,17 @@
 
 import type { Clock } from "../../platform/clock.ts";
 import { Refusal } from "../../shared/errors.ts";
+import { shownName } from "../../shared/foreign-text.ts";
+import { LIMITS } from "../../shared/limits.ts";
 import { displayNameOf } from "../devices/devices.ts";
 import { addressKey } from "../http.ts";
 import type { Limits } from "../limits.ts";
 import { type DevelopmentDependencies, signInAs } from "../members/development.ts";
-import { useInvitation } from "../members/invitations.ts";
+import { isInvitation, useInvitation } from "../members/invitations.ts";
 import type { Issuer } from "../members/issuer.ts";
 import type { Passkeys } from "../members/passkeys.ts";
 import type { RecoveryCodes } from "../members/recovery.ts";
+import type { Browser } from "../members/sessions.ts";
 import { html } from "./html.ts";
 import { form, hidden, page, passkeyForm } from "./page.ts";
 import { recoveryCodesPage } from "./security-pages.ts";
@@ -42,7 +45,6 @@ export class SignInPages {
     const options = await passkeys.request(browser, SIGN_IN, null);
     const body = html`${fields["again"] !== undefined && html`<p>Sign in once more, so that it is surely you.</p>`}
 ${passkeyForm(browser, "/login/passkey", { kind: "use", options }, html`${hidden("next", next)}<button class="main">Sign in with a passkey</button>`)}
-<noscript><p class="notice">A passkey needs JavaScript. A recovery code works without it.</p></noscript>
 ${issuer !== null && html`<p><a class="button" href="/login/issuer?next=${encodeURIComponent(next)}">Sign in with ${issuer.host}</a></p>`}
 <h2>Lost your passkey?</h2>
 ${form(
@@ -106,19 +108,32 @@ ${form(
   }
 
   /** For whom an invitation was made. The script takes its secret from behind the hash sign. */
-  async askJoin({ browser }: Visit): Promise<Shown> {
-    const options = await this.#deps.passkeys.creation(browser, JOIN, "", null);
-    const body = html`<p>You were invited to this account service. Choose how you are called, then make a passkey: it is how you sign in.</p>
-<noscript><p class="notice">A passkey needs JavaScript.</p></noscript>
+  askJoin({ browser }: Visit): Shown {
+    return { page: joinPage(browser, { name: "", invitation: "" }, null) };
+  }
+
+  /** Asks for the passkey. One that is made for nothing stays with the authenticator. */
+  async askPasskey({ browser, fields, address }: Visit): Promise<Shown> {
+    const { store, clock, passkeys } = this.#deps;
+    await this.#count(address);
+    const typed = { name: fields["name"] ?? "", invitation: fields["invitation"] ?? "" };
+    let name: string;
+    try {
+      name = displayNameOf(typed.name);
+      if (!(await isInvitation(store.db, typed.invitation, clock.now()))) throw notInvited();
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      return { status: error.status, page: joinPage(browser, typed, error.message) };
+    }
+    const options = await passkeys.creation(browser, JOIN, name, null);
+    const body = html`<p>Welcome, <bdi>${shownName(name)}</bdi>. You sign in with a passkey from now on: this device, your phone or a security key keeps it.</p>
 ${passkeyForm(
   browser,
-  "/join",
+  "/join/passkey",
   { kind: "create", options },
-  html`<label for="name">Your name</label><input id="name" name="name" autocomplete="username" maxlength="60" required>
-<label for="invitation">Invitation</label><input id="invitation" name="invitation" autocomplete="off" spellcheck="false" required>
-<div class="actions"><button class="main">Make a passkey</button></div>`,
+  html`${hidden("name", name)}${hidden("invitation", typed.invitation)}<div class="actions"><button class="main">Make a passkey</button></div>`,
 )}`;
-    return { page: page("Join", browser, body) };
+    return { page: page("Make a passkey", browser, body) };
   }
 
   async join({ browser, fields, response, address }: Visit): Promise<Shown> {
@@ -128,12 +143,7 @@ ${passkeyForm(
     const made = await passkeys.checkNew(browser, JOIN, fields["passkey"] ?? "");
     const codes = await store.transaction(async (db) => {
       const invited = await useInvitation(db, fields["invitation"] ?? "", clock.now());
-      if (invited === null) {
-        throw new Refusal("permission_denied", {
-          specifics: "The invitation isn't valid: it was used, or is too old.",
-          remedy: "Ask for a new one.",
-        });
-      }
+      if (invited === null) throw notInvited();
       const member = await members.create(db, { name, isAdmin: invited.isAdmin, address });
       await passkeys.add(db, member, made);
       await sessions.signIn(db, response, browser, member);
@@ -145,4 +155,28 @@ ${passkeyForm(
   async #count(address: string): Promise<void> {
     await this.#deps.limits.count("signIns", addressKey(address));
   }
+}
+
+function notInvited(): Refusal {
+  return new Refusal("permission_denied", {
+    specifics: "The invitation isn't valid: it was used, or is too old.",
+    remedy: "Ask for a new one.",
+  });
+}
+
+function joinPage(
+  browser: Browser,
+  { name, invitation }: { name: string; invitation: string },
+  problem: string | null,
+): string {
+  const body = html`<p>You were invited to this account service. What is your name?</p>
+${problem !== null && html`<p class="notice" role="alert">${problem}</p>`}
+${form(
+  browser,
+  "/join",
+  html`<label for="name">Your name</label><input id="name" name="name" value="${name}" autocomplete="username" maxlength="${LIMITS.account.nameUnits}" required>
+<label for="invitation">Invitation</label><input id="invitation" name="invitation" value="${invitation}" autocomplete="off" spellcheck="false" required>
+<div class="actions"><button class="main">Continue</button></div>`,
+)}`;
+  return page("Join", browser, body);
 }

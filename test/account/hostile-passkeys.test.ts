@@ -30,13 +30,12 @@ for (const kind of KINDS) {
       }: { mistakes?: Mistakes; key?: Authenticator } = {},
     ): Promise<{ browser: TestBrowser; key: Authenticator; answer: Answer }> {
       const browser = service.browser();
-      const page = (await browser.get("/join")).body as string;
-      const answer = await browser.post("/join", {
-        csrf: csrfOf(page),
-        invitation: new URL(link).hash.slice(1),
-        name: "Ada",
-        passkey: key.make(page, "/join", mistakes),
-      });
+      const person = { invitation: new URL(link).hash.slice(1), name: "Ada" };
+      const asked = await browser.submit("/join", "/join", person);
+      if (asked.status !== 200) return { browser, key, answer: asked };
+      const page = asked.body as string;
+      const passkey = key.make(page, "/join/passkey", mistakes);
+      const answer = await browser.post("/join/passkey", { csrf: csrfOf(page), ...person, passkey });
       return { browser, key, answer };
     }
 

@@ -38,6 +38,7 @@ const PAGES: readonly (readonly [path: string, who: Who])[] = [
 ];
 const FORMS: readonly (readonly [path: string, who: Who])[] = [
   ["/join", "anybody"],
+  ["/join/passkey", "anybody"],
   ["/login/passkey", "anybody"],
   ["/login/recovery", "anybody"],
   ["/login/development", "anybody"],
