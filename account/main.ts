@@ -10,9 +10,9 @@ import { openLog } from "../platform/real-log.ts";
 import { RealRandom } from "../platform/real-random.ts";
 import { type ErrorBody, Refusal } from "../shared/errors.ts";
 import { ENVIRONMENT } from "../shared/names.ts";
-import { Operator } from "./operator.ts";
+import { Operator, problemsOf } from "./operator.ts";
 import { type Platform, startService } from "./service.ts";
-import { type Settings, type SettingsOptions, settingsOf } from "./settings.ts";
+import { knowsAddresses, type Settings, type SettingsOptions, settingsOf } from "./settings.ts";
 import { moveStore } from "./store/move.ts";
 import { StoreProblem } from "./store/problem.ts";
 import { hasStore, isUnavailable, notedOrigin, openStore } from "./store/store.ts";
@@ -40,6 +40,13 @@ function refusalOf(error: unknown): Refusal {
       remedy: "Choose another --folder, or give yourself write access.",
       cause: error,
     });
+  if (/^SQLITE_(?:NOTADB|CORRUPT)/u.test(code)) {
+    return new Refusal("storage_failed", {
+      specifics: "The embedded database is damaged, or isn't one.",
+      remedy: "Restore a backup (docs/account-service.md).",
+      cause: error,
+    });
+  }
   if (isUnavailable(error)) {
     return new Refusal("storage_failed", {
       specifics: "The database can't be used.",
@@ -90,6 +97,11 @@ async function serveUntilEnded(settings: Settings, out: Output): Promise<number>
     const first = await new Operator({ store: running.store, settings, ...platform }).firstInvitation();
     out.line(`The account service is at ${settings.origin}`);
     if (first !== null) out.line(`The first member becomes its administrator. One-time link: ${first}`);
+    for (const problem of problemsOf(settings)) out.note(`svc: ${problem}`);
+    if (!knowsAddresses(settings))
+      out.note(
+        "svc: All requests seem to come from the proxy that serves HTTPS. Say with --proxies how many there are.",
+      );
     if (settings.developmentLogin)
       out.line("Anybody on this machine can sign in under any name (ALLOW_DEV_LOGIN).");
     await ended;

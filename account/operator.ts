@@ -171,16 +171,7 @@ export class Operator {
   /** What an operator should know. Each line is a problem. */
   async problems(): Promise<string[]> {
     const { store, settings } = this.#deps;
-    const found: string[] = [];
-    const { hostname, protocol } = new URL(settings.origin);
-    if (/^[0-9.]+$|^\[/u.test(hostname))
-      found.push(
-        `Passkeys don't work under an IP address (${hostname}). Give the service a name with --origin.`,
-      );
-    if (protocol === "http:" && hostname !== "localhost")
-      found.push("The service is reached over HTTP. Put a proxy with HTTPS in front of it.");
-    if (process.env["ALLOW_DEV_LOGIN"] === "1" && !settings.developmentLogin)
-      found.push("ALLOW_DEV_LOGIN works only on loopback over HTTP. It is off.");
+    const found = problemsOf(settings);
     const double = await sql<{ instance_id: string }>`select instance_id from connect_instances
       where retired_at is null group by instance_id having count(*) > 1`.execute(store.db);
     if (double.rows.length > 0)
@@ -195,6 +186,21 @@ export class Operator {
     if (stray.length > 0) found.push(`${stray.length} retired devices still have an active binding.`);
     return found;
   }
+}
+
+/** What an operator should know about the settings. */
+export function problemsOf({ origin, developmentLogin }: Settings): string[] {
+  const found: string[] = [];
+  const { hostname, protocol } = new URL(origin);
+  if (/^[0-9.]+$|^\[/u.test(hostname))
+    found.push(
+      `Passkeys don't work under an IP address (${hostname}). Give the service a name with --origin.`,
+    );
+  if (protocol === "http:" && hostname !== "localhost")
+    found.push("The service is reached over HTTP. Put a proxy with HTTPS in front of it.");
+  if (process.env["ALLOW_DEV_LOGIN"] === "1" && !developmentLogin)
+    found.push("ALLOW_DEV_LOGIN works only on loopback over HTTP. It is off.");
+  return found;
 }
 
 function unknown(what: string): Refusal {

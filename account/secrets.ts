@@ -4,6 +4,7 @@ import { existsSync, linkSync, readFileSync, unlinkSync, writeFileSync } from "n
 import { join } from "node:path";
 import type { Random } from "../platform/random.ts";
 import { SIGNING_DOMAINS } from "../shared/names.ts";
+import { StoreProblem } from "./store/problem.ts";
 
 const KEY_FILE = "account.key";
 const KEY_BYTES = 32;
@@ -98,7 +99,11 @@ export class ServiceKey {
       }
     }
     const bytes = Buffer.from(readFileSync(path, "utf8"), "base64");
-    if (bytes.length !== KEY_BYTES) throw new Error(`${path} isn't a key of the account service.`);
+    if (bytes.length !== KEY_BYTES) {
+      throw new StoreProblem(`${path} isn't a key of the account service.`, {
+        remedy: "Put back the one that was kept with the backup.",
+      });
+    }
     return new ServiceKey(bytes);
   }
 

@@ -36,7 +36,7 @@ import { SecurityPages } from "./pages/security-pages.ts";
 import { SignInPages } from "./pages/sign-in-pages.ts";
 import type { MemberVisit, Site, Visit } from "./pages/site.ts";
 import { ServiceKey } from "./secrets.ts";
-import type { Settings } from "./settings.ts";
+import { knowsAddresses, type Settings } from "./settings.ts";
 import { checkKey, noteOrigin, openStore, type Store } from "./store/store.ts";
 import { sweep } from "./store/sweep.ts";
 
@@ -184,7 +184,14 @@ export function appOf(
     issuer,
   });
   const account = new AccountPages({ store, clock, devices, audit });
-  const device = new DevicePages({ clock, grants, limits, metrics, passkeys });
+  const device = new DevicePages({
+    clock,
+    grants,
+    limits,
+    metrics,
+    passkeys,
+    knowsAddresses: knowsAddresses(settings),
+  });
   const links = new Links({ store, clock, gate, origin });
   const tickets = new Tickets({ store, clock, gate, origin });
   const connections = new Connections({ store, clock, random, audit });

@@ -108,6 +108,11 @@ function issuerOf(set: (name: string) => string | undefined): IssuerSettings | n
   };
 }
 
+/** Whether the service sees where requests come from. It never speaks HTTPS itself. */
+export function knowsAddresses({ origin, proxies }: Settings): boolean {
+  return proxies > 0 || origin.startsWith("http:");
+}
+
 /** HTTPS; on this machine HTTP too. */
 function isIssuer(text: string): boolean {
   if (!URL.canParse(text)) return false;

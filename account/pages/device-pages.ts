@@ -19,6 +19,8 @@ export interface DevicePageDependencies {
   limits: Limits;
   metrics: Metrics;
   passkeys: Passkeys;
+  /** Whether an address is that of the one who asks, rather than of a proxy. */
+  knowsAddresses: boolean;
 }
 
 const UNKNOWN =
@@ -115,11 +117,12 @@ ${form(
   async #question(visit: MemberVisit, code: string, grant: OpenGrant): Promise<string> {
     const { browser, member, address } = visit;
     const { hostname, version } = grant.claims;
+    const isSameAddress = this.#deps.knowsAddresses && grant.address === address;
     const body = html`<p>A device wants to join the account of <strong><bdi>${shownName(member.name)}</bdi></strong>.</p>
 <p class="code">${shownUserCode(code)}</p>
 <dl>
 <dt>Calls itself</dt><dd><bdi>${hostname === null ? "not stated" : shownName(hostname)}</bdi>${version !== null && html` <span class="quiet">(version <bdi>${shownName(version)}</bdi>)</span>`}</dd>
-<dt>Asked from</dt><dd>${grant.address}${grant.address === address && html` <span class="quiet">(the same address as yours)</span>`}</dd>
+<dt>Asked from</dt><dd>${grant.address}${isSameAddress && html` <span class="quiet">(the same address as yours)</span>`}</dd>
 <dt>Asked</dt><dd>${ago(grant.createdAt, this.#deps.clock.now())}</dd>
 </dl>
 <div class="notice">

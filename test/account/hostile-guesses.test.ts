@@ -10,7 +10,7 @@ import { RealRandom } from "../../platform/real-random.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { hostileService } from "./hostile-setting.ts";
 import { insertMembers } from "./inserted.ts";
-import { ask, csrfOf, KINDS, TestDevice, TestInstance, type TestService } from "./service.ts";
+import { ask, csrfOf, KINDS, TestBrowser, TestDevice, TestInstance, TestService } from "./service.ts";
 
 for (const kind of KINDS) {
   describe(`hostile requests, ${kind}`, () => {
@@ -41,6 +41,27 @@ for (const kind of KINDS) {
         .set({ created_at: service.clock.now() + 3_600_000 })
         .execute();
       assert.equal((await ada.get("/security")).headers.location, "/login?again=1&next=%2Fsecurity");
+    });
+
+    it("pass for the member's own address only where addresses are known", async () => {
+      const host = "account.example";
+      for (const [proxies, isShown] of [
+        [0, false],
+        [1, true],
+      ] as const) {
+        const hidden = await TestService.started({ kind, proxies, origin: `https://${host}` });
+        const here = `http://localhost:${hidden.settings.port}`;
+        const ada = new TestBrowser(hidden.origin, (_origin, path, question) =>
+          ask(here, path, { ...question, headers: { ...question?.headers, host } }),
+        );
+        await ada.submit("/login", "/login/development", { name: "Ada" });
+        const device = new TestDevice({ origin: here, clock: hidden.clock });
+        const { body } = await device.post("/v1/device/code", {}, { host, "x-forwarded-for": ada.address });
+        const question = await ada.submit("/device", "/device", { user_code: body.user_code });
+        assert.match(question.body as string, /Did you just start this yourself/u);
+        assert.equal((question.body as string).includes("the same address as yours"), isShown);
+        await hidden.dispose();
+      }
     });
 
     it("guess no user code: a member is stopped, the others in the office aren't", async () => {

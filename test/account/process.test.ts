@@ -3,7 +3,7 @@
  */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdtempSync, readdirSync, rmSync, statSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sql } from "kysely";
@@ -26,6 +26,12 @@ describe("svc account-service", function () {
   it("curl alone walks the device grant by RFC 8628; the operator's commands see it", async () => {
     const service = new ServiceProcess({ port: await freePort(), database: null });
     try {
+      const damaged = (file: string): string => {
+        const folder = join(service.folder, `damaged-${file}`);
+        mkdirSync(folder);
+        writeFileSync(join(folder, file), "nonsense ".repeat(1000));
+        return folder;
+      };
       const early = service.command("doctor");
       assert.equal(early.status, 1);
       assert.match(early.stderr, /There is no account service in /u);
@@ -49,6 +55,14 @@ describe("svc account-service", function () {
           [...beside, "--database", "postgres://127.0.0.1:1/x"],
           /can't be used\. .* --database or SVC_ACCOUNT_DATABASE\.$/mu,
         ],
+        [
+          ["--folder", damaged("account.sqlite")],
+          /^svc: The embedded database is damaged, or isn't one\. Restore a backup/u,
+        ],
+        [
+          ["--folder", damaged("account.key")],
+          /account\.key isn't a key of the account service\. Put back the one that was kept with/u,
+        ],
       ] as const) {
         const refused = service.command(...options);
         assert.equal(refused.status, 1);
@@ -70,7 +84,7 @@ describe("svc account-service", function () {
         });
         return JSON.parse(stdout) as Record<string, string>;
       };
-      const grant = curl("/v1/device/code", { client_id: "curl" });
+      const grant = curl("/v1/device/code", { client_id: "curl", scope: "", audience: "any" });
       assert.equal(
         grant["verification_uri_complete"],
         `${service.origin}/device?user_code=${grant["user_code"]}`,
@@ -89,6 +103,7 @@ describe("svc account-service", function () {
       assert.deepEqual(curl("/v1/device/token", { ...poll, grant_type: "password" }), {
         error: "unsupported_grant_type",
       });
+      assert.deepEqual(curl("/v1/device/token", { ...poll, device_code: "" }), { error: "invalid_request" });
 
       assert.equal((await ask(service.origin, "/health")).status, 200);
       assert.equal((await ask(service.origin, "/ready")).status, 200);
@@ -96,9 +111,11 @@ describe("svc account-service", function () {
       assert.match(metrics, /^svc_account_user_codes_total\{outcome="approved"\} 1$/mu);
       assert.match(
         metrics,
-        /^svc_account_request_seconds_count\{route="\/v1\/device\/token",status="400"\} 2$/mu,
+        /^svc_account_request_seconds_count\{route="\/v1\/device\/token",status="400"\} 3$/mu,
       );
-      assert.equal((await ask(service.origin, "/", { headers: { host: "evil.example" } })).status, 421);
+      const misled = await ask(service.origin, "/", { headers: { host: "evil.example" } });
+      assert.equal(misled.status, 421);
+      assert.match(misled.headers["content-security-policy"] as string, /^default-src 'none'/u);
 
       assert.match(service.command("members").stdout, /^Ada .* {2}1 {2,}[-0-9a-f]{36}$/mu);
       assert.match(service.command("devices").stdout, new RegExp(`  ${token["device_id"]}$`, "mu"));
@@ -124,6 +141,22 @@ describe("svc account-service", function () {
       assert.equal(await service.end("SIGTERM"), 0);
     } finally {
       await service.dispose();
+    }
+  });
+
+  it("says at its start what would keep members out", async () => {
+    const port = await freePort();
+    for (const [origin, told] of [
+      [`http://127.0.0.1:${port}`, /^svc: Passkeys don't work under an IP address \(127\.0\.0\.1\)\. /mu],
+      ["https://account.example", /^svc: All requests seem to come from the proxy .* --proxies /mu],
+    ] as const) {
+      const service = new ServiceProcess({ port, database: null, origin, proxies: 0 });
+      try {
+        await service.start();
+        await until("the warning", () => told.test(service.said));
+      } finally {
+        await service.dispose();
+      }
     }
   });
 

@@ -15,6 +15,9 @@ export interface ServiceProcessOptions {
   folder?: string;
   /** The service whose name and key it shares, on the same PostgreSQL. */
   beside?: ServiceProcess;
+  /** How members name it; `http://localhost` by default. */
+  origin?: string;
+  proxies?: number;
 }
 
 /** A service that can be killed and started again on the same store. */
@@ -24,13 +27,15 @@ export class ServiceProcess {
   readonly environment: NodeJS.ProcessEnv;
   readonly port: number;
   readonly clock = { now: () => Date.now() };
+  readonly #proxies: number;
   #child: ChildProcess | null = null;
   #said = "";
 
-  constructor({ port, database, folder, beside }: ServiceProcessOptions) {
+  constructor({ port, database, folder, beside, origin, proxies = 1 }: ServiceProcessOptions) {
     this.port = port;
+    this.#proxies = proxies;
     this.folder = folder ?? mkdtempSync(join(tmpdir(), "svc-account-"));
-    this.origin = beside?.origin ?? `http://localhost:${port}`;
+    this.origin = origin ?? beside?.origin ?? `http://localhost:${port}`;
     if (beside !== undefined) cpSync(join(beside.folder, "account.key"), join(this.folder, "account.key"));
     this.environment = {
       ...plainEnvironment(),
@@ -50,8 +55,8 @@ export class ServiceProcess {
   }
 
   async start(): Promise<void> {
-    const args = [SVC, "account-service", "--port", String(this.port), "--proxies", "1"];
-    args.push("--origin", this.origin);
+    const args = [SVC, "account-service", "--port", String(this.port)];
+    args.push("--proxies", String(this.#proxies), "--origin", this.origin);
     this.#said = "";
     const child = spawn(process.execPath, args, { env: this.environment, stdio: ["ignore", "pipe", "pipe"] });
     for (const stream of [child.stdout, child.stderr])
