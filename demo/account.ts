@@ -26,9 +26,10 @@ export async function accountPlay(service: Service, sides: Sides, stage: Stage):
     );
   stage.say(`${MEMBER} compares both codes on the account's page and lets the machines in.`);
   await stage.pause();
-  // Each learns about the other at its next refresh, which a new name brings about.
+  // Each learns about the other, with its name, at its next refresh, which naming brings about.
   await rename(lab, "Lab");
   await rename(office, "Office");
+  await rename(lab, "Lab");
   stage.say(`The office lists the machines of the account: ${(await listed(office)).join(", ")}.`);
   await meet(sides, stage);
   await exchange(sides, stage);
