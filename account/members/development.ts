@@ -1,5 +1,4 @@
 /** The development login: any name, no proof. Only on loopback, where it is switched on. */
-import { Refusal } from "../../shared/errors.ts";
 import type { Audit } from "../audit.ts";
 import { displayNameOf } from "../devices/devices.ts";
 import type { Visit } from "../pages/site.ts";
@@ -19,9 +18,8 @@ export async function signInAs(deps: DevelopmentDependencies, visit: Visit, type
   const name = displayNameOf(typed);
   const { address } = visit;
   await deps.store.transaction(async (db) => {
-    const known = await deps.members.byIdentity(db, DEVELOPMENT_ISSUER, name);
-    if (known?.isDisabled === true) throw new Refusal("permission_denied");
-    const id = known?.id ?? (await deps.members.create(db, { name, isAdmin: false, address }));
+    const known = await deps.members.signingIn(db, DEVELOPMENT_ISSUER, name);
+    const id = known ?? (await deps.members.create(db, { name, isAdmin: false, address }));
     if (known === null) await deps.members.addIdentity(db, DEVELOPMENT_ISSUER, name, id);
     await deps.audit.record(db, { event: "signed_in_development", member: id, address });
     await deps.sessions.signIn(db, visit.response, visit.browser, id);

@@ -1,6 +1,7 @@
 /** Members: how they come in, and what the administrator may do with them. */
 import type { Clock } from "../../platform/clock.ts";
 import type { Random } from "../../platform/random.ts";
+import { Refusal } from "../../shared/errors.ts";
 import type { Audit } from "../audit.ts";
 import type { Queries, Store } from "../store/store.ts";
 
@@ -61,6 +62,18 @@ export class Members {
       .where("identities.subject", "=", subject)
       .executeTakeFirst();
     return row === undefined ? null : { id: row.id, isDisabled: row.disabled_at !== null };
+  }
+
+  /** The id of that member, who signs in. Throws `permission_denied` for a disabled one. */
+  async signingIn(db: Queries, issuer: string, subject: string): Promise<string | null> {
+    const known = await this.byIdentity(db, issuer, subject);
+    if (known?.isDisabled === true) {
+      throw new Refusal("permission_denied", {
+        specifics: "The administrator disabled this account.",
+        remedy: "Ask the administrator.",
+      });
+    }
+    return known?.id ?? null;
   }
 
   /** Lets an issuer's subject sign in as a member from now on. */

@@ -139,7 +139,12 @@ export class Passkeys {
       .select((eb) => eb.fn.countAll<number>().as("count"))
       .where("member_id", "=", memberId)
       .executeTakeFirstOrThrow();
-    if (count >= LIMITS.account.passkeys) throw new Refusal("limit_reached");
+    if (count >= LIMITS.account.passkeys) {
+      throw new Refusal("limit_reached", {
+        specifics: `You have ${count} passkeys, and you can't have more.`,
+        remedy: "Remove one that you no longer use.",
+      });
+    }
     try {
       await db
         .insertInto("passkeys")

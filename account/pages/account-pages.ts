@@ -62,7 +62,7 @@ ${entries.map(
   async retire(visit: MemberVisit): Promise<Shown> {
     const { member, fields, address } = visit;
     if (!(await this.#deps.devices.retire(member.id, fields["device"] ?? "", address)))
-      throw new Refusal("not_found");
+      throw unknownMachine();
     return { goTo: "/" };
   }
 
@@ -75,7 +75,7 @@ ${entries.map(
   async remove(visit: MemberVisit): Promise<Shown> {
     const { member, fields, address } = visit;
     if (!(await this.#deps.devices.remove(member.id, fields["device"] ?? "", address)))
-      throw new Refusal("not_found");
+      throw unknownMachine();
     return { goTo: "/" };
   }
 
@@ -96,6 +96,13 @@ ${row.instance_id !== null && html`<dl><dt>Version</dt><dd>${row.client_version}
 <details><summary>Rename</summary>${form(browser, "/devices/rename", html`${target}<label for="name-${row.id}">New name<span class="unseen"> of ${name}</span></label><input id="name-${row.id}" name="name" value="${row.display_name ?? ""}" maxlength="60" required> <button>Save</button>`)}</details>
 <p><a href="/devices/retire?device=${row.id}">Retire<span class="unseen"> ${name}</span> …</a></p></li>`;
   }
+}
+
+function unknownMachine(): Refusal {
+  return new Refusal("not_found", {
+    specifics: "There is no such machine in your account any more.",
+    remedy: "See the list of your machines.",
+  });
 }
 
 /** A device may name itself: no machine looks like another one because of what can't be seen. */

@@ -91,8 +91,7 @@ export class IssuerPages {
   async #signedIn({ browser, response, address }: Visit, identity: IssuerIdentity): Promise<void> {
     const { store, members, sessions, audit, issuer } = this.#deps;
     await store.transaction(async (db) => {
-      const known = await members.byIdentity(db, identity.issuer, identity.subject);
-      if (known?.isDisabled === true) throw new Refusal("permission_denied");
+      const known = await members.signingIn(db, identity.issuer, identity.subject);
       if (known === null && !issuer.isOpen) {
         throw new Refusal("permission_denied", {
           specifics: "No member of this service signs in with this identity.",
@@ -100,7 +99,7 @@ export class IssuerPages {
             "Sign in with your passkey and link the identity provider there, or ask the administrator for an invitation.",
         });
       }
-      const id = known?.id ?? (await members.create(db, { name: nameOf(identity), isAdmin: false, address }));
+      const id = known ?? (await members.create(db, { name: nameOf(identity), isAdmin: false, address }));
       if (known === null) await members.addIdentity(db, identity.issuer, identity.subject, id);
       await audit.record(db, { event: "signed_in_issuer", member: id, address });
       await sessions.signIn(db, response, browser, id);

@@ -215,7 +215,8 @@ describe("sign-in through an issuer, hostile", () => {
     await refused(browser, issuer.answer(await begun(browser)), "a new person");
     issuer.subject = "mallory";
     await service.store.db.updateTable("members").set({ disabled_at: 1 }).execute();
-    await refused(browser, issuer.answer(await begun(browser)), "a disabled member");
+    const disabled = await refused(browser, issuer.answer(await begun(browser)), "a disabled member");
+    assert.match(disabled, /The administrator disabled this account\./u);
   });
 
   it("says so when it isn't reached, and the other ways in go on", async () => {

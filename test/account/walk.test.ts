@@ -42,6 +42,16 @@ for (const kind of KINDS) {
       assert.deepEqual((await device.poll(grant.device_code)).body, { error: "expired_token" });
     });
 
+    it("tells a member whose page is older than the removal of a device", async () => {
+      const ada = await service.member("Ada");
+      const { id: device } = await service.device(ada);
+      await ada.submit("/", "/devices/retire", { device });
+      assert.equal((await ada.submit("/", "/devices/remove", { device })).status, 303);
+      const late = await ada.submit("/", "/devices/remove", { device });
+      assert.equal(late.status, 404);
+      assert.match(late.body as string, /There is no such machine in your account any more\./u);
+    });
+
     it("tells a member who can't have another device, and lets it in once there is room", async () => {
       const ada = await service.member("Ada of many machines");
       const { store, settings } = service;
