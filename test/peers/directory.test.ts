@@ -284,6 +284,22 @@ describe("connect_catalog", () => {
     }
   });
 
+  it("keeps only the Group of the connection, whatever else the other side lists", async () => {
+    verifies("EXT-067");
+    pair = await Pair.open("external", { learnt: false });
+    const { here, there } = pair;
+    const own = { ...group(0), group_id: there.group_id };
+    const listed = [group(0), own, group(999_999)].sort((one, other) =>
+      one.group_id < other.group_id ? -1 : 1,
+    );
+    here.transport.wire = pages(pair, () => ({ groups: listed, next: null }));
+    await pair.pass(70 * SECOND);
+    assert.deepEqual((await details()).catalog?.groups, [own]);
+    const [name] = readdirSync(catalogs(here));
+    const kept = JSON.parse(readFileSync(join(catalogs(here), name!), "utf8")) as { groups: object[] };
+    assert.deepEqual(kept.groups, [own]);
+  });
+
   it("goes away with its connection", async () => {
     pair = await Pair.open("external");
     const { here } = pair;

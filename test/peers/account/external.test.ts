@@ -235,7 +235,7 @@ describe("two daemons of two accounts", function () {
   });
 
   it("exchange a message, a file, a reply and a cancellation", async () => {
-    verifies("EXT-057", "EXT-062", "EXT-066", "EXT-067", "ERR-001", "ERR-002", "ERR-004");
+    verifies("EXT-057", "EXT-062", "EXT-066", "ERR-001", "ERR-002", "ERR-004");
     const { links } = await status(one);
     const found = await one.client.result("connect_catalog", { group_id: one.group_id });
     assert.ok("external_groups" in found);
