@@ -1,8 +1,10 @@
 /** Two daemons and the account service to which both are linked, behind a proxy that can fail. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync } from "node:fs";
 import type { IncomingMessage } from "node:http";
 import { request } from "node:https";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { InstanceIdentity } from "../../../daemon/home/identity.ts";
 import { RealFiles } from "../../../platform/real-files.ts";
@@ -24,6 +26,8 @@ export class LinkedPair {
   one!: Side;
   two!: Side;
   #authority!: TestAuthority;
+  /** Has a file for each daemon, with what it asked of the other. */
+  readonly #requests = mkdtempSync(join(tmpdir(), "svc-requests-"));
 
   async start(): Promise<void> {
     this.#authority = new TestAuthority();
@@ -32,8 +36,8 @@ export class LinkedPair {
     this.proxy.port = this.service.settings.port;
     this.ann = await this.service.member("Ann");
     [this.one, this.two] = await Promise.all([
-      secured("One", "one.svc.test", this.#authority),
-      secured("Two", "two.svc.test", this.#authority),
+      secured("One", "one.svc.test", this.#authority, join(this.#requests, "one")),
+      secured("Two", "two.svc.test", this.#authority, join(this.#requests, "two")),
     ]);
     const release = this.proxy.hold("/v1/device/name");
     await link(this.one, this.ann);
@@ -54,6 +58,15 @@ export class LinkedPair {
     await this.proxy?.close();
     await this.service?.dispose();
     this.#authority?.remove();
+    rmSync(this.#requests, { recursive: true, force: true });
+  }
+
+  /** Host, method and path of everything that the daemons asked each other. */
+  asked(): Set<string> {
+    const lines = ["one", "two"].flatMap((name) =>
+      readFileSync(join(this.#requests, name), "utf8").trimEnd().split("\n"),
+    );
+    return new Set(lines.map((line) => line.replace(/\?.*/u, "")));
   }
 
   /** What was asked of `/v1/device/name`, with whose token. */

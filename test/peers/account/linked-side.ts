@@ -10,8 +10,16 @@ import { Side } from "../direct/two-homes.ts";
 
 const HOSTS = join(import.meta.dirname, "../../support/test-hosts.cjs");
 
-/** A daemon whose Web listener has a name and a certificate. */
-export async function secured(title: string, host: string, authority: TestAuthority): Promise<Side> {
+/**
+ * A daemon whose Web listener has a name and a certificate. It writes what it asks of others to the
+ * file `requests`.
+ */
+export async function secured(
+  title: string,
+  host: string,
+  authority: TestAuthority,
+  requests?: string,
+): Promise<Side> {
   const port = await freePort();
   const { cert, key } = authority.issue(host);
   const side = await Side.started(title, {
@@ -20,6 +28,7 @@ export async function secured(title: string, host: string, authority: TestAuthor
     SVC_TLS_KEY: key,
     NODE_EXTRA_CA_CERTS: authority.certificate,
     NODE_OPTIONS: `--require=${HOSTS}`,
+    ...(requests === undefined ? {} : { TEST_REQUESTS: requests }),
   });
   const set = await run(["origin", "set", `https://${host}:${port}`], { home: side.daemon.home });
   assert.equal(set.code, 0, set.err);

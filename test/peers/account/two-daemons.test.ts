@@ -94,6 +94,12 @@ describe("two daemons linked to one account", function () {
     assert.equal(back.state, "sent");
     const answer = (await one.messages()).find((event) => event.id === back.remote_event_id);
     assert.equal(answer?.data["reply_to"], sourceEvent.id);
+    // All of it went one way, each request after a proof of identity.
+    const way = ["GET /api/v1/connect/identity", "POST /api/v1/connect/peer"];
+    assert.deepEqual(
+      [...pair.asked()].sort(),
+      ["one.svc.test", "two.svc.test"].flatMap((host) => way.map((asked) => `${host} ${asked}`)),
+    );
   });
 
   it("leave nothing of what they exchange at the account service, and no Web token", async () => {
