@@ -198,7 +198,10 @@ describe("a Direct channel", () => {
     for (const end of world.network.ends.slice(-2)) end.stalled = true;
     const asked = ask(host, joiner);
     await rest();
-    world.clock.advance(10 * SECOND);
+    world.clock.advance(10 * SECOND - 1);
+    await rest();
+    assert.ok(host.relation(id).online);
+    world.clock.advance(1);
     assert.equal((await asked).kind, "uncertain");
     assert.match(host.relation(id).error ?? "", /too slow/u);
   });
@@ -277,12 +280,21 @@ describe("a Direct channel", () => {
     there?.arrive(encodeFrame({ kind: "request", request: { proof, operation } }, 4096));
     await until("offline", () => !host.relation(id).online);
     assert.equal(host.received.length, 0);
-    world.clock.advance(5 * SECOND);
-    await until("online again", () => host.relation(id).online && joiner.relation(id).online);
-    const [, anew] = world.network.ends.slice(-2);
-    const head = Buffer.alloc(4);
-    head.writeUInt32BE(14 * 1024 * 1024 + 1);
-    anew?.arrive(head);
+    /** The length of a frame arrives on a new channel. */
+    const announce = async (bytes: number): Promise<void> => {
+      world.clock.advance(5 * SECOND);
+      await until("online again", () => host.relation(id).online && joiner.relation(id).online);
+      const [, anew] = world.network.ends.slice(-2);
+      const head = Buffer.alloc(4);
+      head.writeUInt32BE(bytes);
+      anew?.arrive(head);
+      await rest();
+    };
+    await announce(14 * 1024 * 1024);
+    assert.ok(host.relation(id).online);
+    world.network.breakAll();
+    await until("offline", () => !host.relation(id).online && !joiner.relation(id).online);
+    await announce(14 * 1024 * 1024 + 1);
     await until("offline for a frame that is too long", () => !host.relation(id).online);
   });
 

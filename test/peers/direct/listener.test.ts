@@ -176,7 +176,10 @@ describe("a Direct listener", () => {
     const all = (): boolean[] => [...sameAddress, ...others].map((ended) => ended());
     await until("the seventeenth has another's place", () => all().filter(Boolean).length === 2);
     assert.ok(!others[12]!());
-    world.clock.advance(10 * SECOND);
+    world.clock.advance(10 * SECOND - 1);
+    await rest();
+    assert.equal(all().filter(Boolean).length, 2);
+    world.clock.advance(1);
     await until("the rest is gone", () => [...sameAddress, ...others].every((ended) => ended()));
     const late = isEnded(await knock());
     await rest();
