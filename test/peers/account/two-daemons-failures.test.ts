@@ -88,6 +88,33 @@ describe("two daemons linked to one account", function () {
     await renamed(one, "First machine");
   });
 
+  it("say whether they are reached at the origin that they advertise, and what is wrong there", async () => {
+    const { remote_access: set } = await one.client.result("remote_access_show", {});
+    const { remote_access: others } = await two.client.result("remote_access_show", {});
+    const checked = async (origin: string | null) => {
+      await one.client.result("remote_access_set", { origin });
+      const { code } = await run(["origin", "check"], { home: one.daemon.home });
+      return { code, ...(await one.client.result("remote_access_check", {})) };
+    };
+    assert.deepEqual(await checked(set.origin), {
+      code: 0,
+      origin: set.origin,
+      reached: true,
+      problem: null,
+    });
+    for (const [origin, problem] of [
+      [null, /^No origin is set\./u],
+      [others.origin, /Another instance answers there\./u],
+      ["https://gone.svc.test:9", /Nothing listens at its address/u],
+    ] as const) {
+      const { code, reached, problem: said } = await checked(origin);
+      assert.deepEqual([code, reached], [1, false]);
+      assert.match(said ?? "", problem);
+    }
+    await one.client.result("remote_access_set", { origin: set.origin });
+    await renamed(one, "First machine");
+  });
+
   it("don't take the account's word for one that answers nobody", async () => {
     verifies("DIR-043");
     const gone = await service.device(ann);
