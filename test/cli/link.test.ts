@@ -1,12 +1,20 @@
 /** `svc link` as a person runs it, against the real account service. */
 import assert from "node:assert/strict";
 import { once } from "node:events";
+import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { createRequire } from "node:module";
+import { tmpdir } from "node:os";
+import { delimiter, join } from "node:path";
+import { qrCode } from "../../cli/qr-code.ts";
 import { FailingProxy } from "../account/failing-proxy.ts";
 import { type TestBrowser, TestService } from "../account/service.ts";
-import { DaemonProcess } from "../support/daemon-process.ts";
+import { DaemonProcess, plainEnvironment, SVC } from "../support/daemon-process.ts";
 import { MachineClock } from "../support/manual-clock.ts";
 import { until } from "../support/until.ts";
 import { collect, type Ran, run, start } from "./svc.ts";
+
+const require = createRequire(import.meta.url);
+const pty = require("@lydell/node-pty") as typeof import("@lydell/node-pty");
 
 describe("svc link", function () {
   this.timeout(60_000);
@@ -39,6 +47,54 @@ describe("svc link", function () {
     await once(child, "close");
     return { ...ran, code: child.exitCode };
   }
+
+  it("shows the page's address as a QR code in a terminal, opens it when asked, and can be given up", async () => {
+    const folder = mkdtempSync(join(tmpdir(), "svc-browser-"));
+    try {
+      const asked = join(folder, "asked");
+      writeFileSync(join(folder, "xdg-open"), `#!/bin/sh\nprintf %s "$1" >'${asked}'\n`, { mode: 0o755 });
+      const environment = plainEnvironment();
+      const shown = pty.spawn(
+        process.execPath,
+        [SVC, "link", "--account", proxy.origin, "--open", "--no-wait"],
+        {
+          env: {
+            ...environment,
+            SVC_HOME: daemon.home,
+            DISPLAY: ":0",
+            PATH: `${folder}${delimiter}${environment["PATH"]}`,
+          },
+          cols: 120,
+        },
+      );
+      let text = "";
+      shown.onData((data) => (text += data));
+      const code = await new Promise((resolve) => {
+        shown.onExit(({ exitCode }) => resolve(exitCode));
+      });
+      assert.equal(code, 0, text);
+      const { pending } = await daemon.client().result("account_show", {});
+      const page = pending!.verification_uri_complete;
+      await until("the whole text", () => text.includes("Opened in the browser."));
+      const lines = text.split("\r\n");
+      assert.ok(lines.includes(`Open ${page}`), text);
+      for (const line of qrCode(page)) assert.ok(lines.includes(line), text);
+      // The command line of a browser can be read by every user of the machine.
+      const opened = await until("the browser", () => {
+        const path = statSync(asked, { throwIfNoEntry: false }) && readFileSync(asked, "utf8");
+        return path === undefined || path === "" ? null : path;
+      });
+      assert.equal(statSync(opened).mode & 0o777, 0o600);
+      assert.ok(readFileSync(opened, "utf8").includes(JSON.stringify(page)));
+
+      const { out } = await run(["link", "--cancel"], { home: daemon.home });
+      assert.match(out, /^It no longer waits/u);
+      const { state } = await daemon.client().result("account_show", {});
+      assert.equal(state, "not_linked");
+    } finally {
+      rmSync(folder, { recursive: true, force: true });
+    }
+  });
 
   it("says with whom it is linked", async () => {
     const { code, out, err } = await linked();
