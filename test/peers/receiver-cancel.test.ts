@@ -4,6 +4,7 @@ import { randomUUID } from "node:crypto";
 import { remoteBy } from "../../daemon/messaging/messages/authors.ts";
 import type { ConnectMessage } from "../../shared/wire/v1/message.ts";
 import { verifies } from "../requirements.ts";
+import { until } from "../support/until.ts";
 import { cancellationDigest, messageDigest } from "../wire/digests.ts";
 import { deliverOperation, MINUTE, refused, Target } from "./receiver-setting.ts";
 
@@ -21,18 +22,25 @@ describe("Receiver: cancel", () => {
   const request = (changes: Partial<ConnectMessage> = {}) =>
     target.message({ message_mode: "request_reply", ...changes });
 
+  it("needs the Group for itself, and gives up on a busy one", async () => {
+    verifies("PEER-014");
+    const original = request();
+    await target.deliver(original);
+    const cancellation = target.cancellation(original);
+    const release = await target.group.permit.acquireRead();
+    const { timers } = target.home.clock;
+    const asked = target.ask({ op: "cancel", cancellation });
+    await until("it waits", () => target.home.clock.timers > timers);
+    target.home.clock.advance(5000);
+    assert.equal(refused(await asked), "io_error");
+    assert.deepEqual(target.events("chat.reply_request.cancelled"), []);
+    release();
+    await target.cancel(cancellation);
+    assert.equal(target.events("chat.reply_request.cancelled").length, 1);
+  });
+
   it("withdraws the obligation, leaves the message and touches no one", async () => {
-    verifies(
-      "PEER-013",
-      "PEER-014",
-      "CAN-014",
-      "CAN-022",
-      "CAN-023",
-      "CAN-028",
-      "EVT-006",
-      "EVT-011",
-      "EVT-012",
-    );
+    verifies("PEER-013", "CAN-014", "CAN-022", "CAN-023", "CAN-028", "EVT-006", "EVT-011", "EVT-012");
     const original = request();
     const { receipt: delivered } = await target.deliver(original);
     const cancellation = target.cancellation(original);

@@ -12,7 +12,7 @@ describe("Receiver: catalog", () => {
   afterEach(() => target.home.remove());
 
   it("shows Groups in pages of 64 in the order of their ids, to the account", async () => {
-    verifies("PEER-007", "PEER-008", "PEER-016", "CAT-001", "CAT-002", "CAT-003");
+    verifies("PEER-007", "PEER-016", "CAT-001", "CAT-002", "CAT-003");
     target = await Target.open("account");
     for (let count = 1; count < 130; count += 1) await target.home.group();
     const first = await target.catalog();
@@ -31,6 +31,19 @@ describe("Receiver: catalog", () => {
         .sort(),
     );
     assert.deepEqual((await target.catalog("zzz")).groups, []);
+  });
+
+  it("needs a Group that can be read, also while something is written to it", async () => {
+    verifies("PEER-008");
+    target = await Target.open("account");
+    const { group_id: groupId } = target;
+    const release = await target.group.permit.acquireWrite();
+    assert.equal((await target.catalog(null, groupId)).groups.length, 1);
+    release();
+    await target.home.call("group_delete", { group_id: groupId, confirm: groupId });
+    const operation = { op: "catalog" as const, source_group_id: "", target_group_id: groupId, after: null };
+    assert.equal(refused(await target.ask(operation)), "connect_group_not_found");
+    assert.deepEqual((await target.catalog()).groups, []);
   });
 
   it("doesn't offer a command that nobody said reads prompts, and takes nothing for it", async () => {

@@ -1,6 +1,7 @@
 /** What a peer is told of a message that it may have delivered. */
 import assert from "node:assert/strict";
 import { verifies } from "../requirements.ts";
+import { until } from "../support/until.ts";
 import { messageDigest } from "../wire/digests.ts";
 import { deliverOperation, MINUTE, refused, sha256, Target } from "./receiver-setting.ts";
 
@@ -81,17 +82,34 @@ describe("Receiver: receipt", () => {
     assert.deepEqual((await delivering).receipt, receipt);
   });
 
-  it("isn't kept waiting for ever: a delivery gives up on a busy Group", async () => {
-    verifies("PEER-010", "PEER-015");
+  it("is refused when the grant ended while it waited", async () => {
+    verifies("PEER-043", "DRC-060");
     const message = target.message();
-    const writer = await target.group.permit.acquireWrite();
-    const delivering = target.ask(deliverOperation(message));
-    while (target.home.clock.timers === 0) await new Promise((resolve) => setImmediate(resolve));
-    target.home.clock.advance(5000);
-    assert.equal(refused(await delivering), "io_error");
-    writer();
-    assert.deepEqual(await target.receipt(message), { receipt: null });
     await target.deliver(message);
-    assert.equal(target.messages().length, 1);
+    const release = await target.group.permit.acquireRead();
+    const delivering = target.ask(deliverOperation(target.message()));
+    await new Promise((resolve) => setImmediate(resolve));
+    const asked = target.ask(target.receiptOperation(message));
+    await new Promise((resolve) => setImmediate(resolve));
+    target.authority.state = "gone";
+    release();
+    assert.equal(refused(await delivering), "connect_peer_denied");
+    assert.equal(refused(await asked), "connect_peer_denied");
   });
+
+  for (const permit of ["acquireRead", "acquireWrite"] as const) {
+    it(`isn't kept waiting for ever: a delivery gives up on a busy Group (${permit})`, async () => {
+      verifies("PEER-010", "PEER-015");
+      const message = target.message();
+      const release = await target.group.permit[permit]();
+      const delivering = target.ask(deliverOperation(message));
+      await until("it waits", () => target.home.clock.timers > 0);
+      target.home.clock.advance(5000);
+      assert.equal(refused(await delivering), "io_error");
+      release();
+      assert.deepEqual(await target.receipt(message), { receipt: null });
+      await target.deliver(message);
+      assert.equal(target.messages().length, 1);
+    });
+  }
 });
