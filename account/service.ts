@@ -192,7 +192,7 @@ export function appOf(
     passkeys,
     knowsAddresses: knowsAddresses(settings),
   });
-  const links = new Links({ store, clock, gate, origin });
+  const links = new Links({ store, clock, origin });
   const tickets = new Tickets({ store, clock, gate, origin });
   const connections = new Connections({ store, clock, random, audit });
   const checks = new GroupChecks({ clock, random, http, signal });

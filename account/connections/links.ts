@@ -4,7 +4,6 @@ import { LIMITS } from "../../shared/limits.ts";
 import type { GroupLink, GroupLinkEnd, GroupLinks } from "../../shared/wire/v1/group-links.ts";
 import type { Device } from "../devices/devices.ts";
 import { activeInstances, entryOf } from "../directory/directory.ts";
-import type { VersionGate } from "../directory/version-gate.ts";
 import { GROUP_CONNECTION_COLUMNS, type GroupConnectionsTable } from "../store/schema.ts";
 import type { Store } from "../store/store.ts";
 import { closeConnections } from "./closing.ts";
@@ -12,7 +11,6 @@ import { closeConnections } from "./closing.ts";
 export interface LinkDependencies {
   store: Store;
   clock: Clock;
-  gate: VersionGate;
   origin: string;
 }
 
@@ -62,7 +60,10 @@ export class Links {
     await closeConnections(this.#deps.store.db, ids, { device: device.id }, ending);
   }
 
-  /** By device and instance: a connection isn't for another key of the same device. */
+  /**
+   * By device and instance: a connection isn't for another key of the same device. An instance that
+   * is too old for the service is among them, because what this answer lacks has ended (EXT-070).
+   */
   async #instancesOf(rows: readonly GroupConnectionsTable[]): Promise<Instances> {
     const devices = [...new Set(rows.flatMap((row) => [row.source_device, row.target_device]))];
     if (devices.length === 0) return new Map();
@@ -72,12 +73,10 @@ export class Links {
       .where("connect_instances.device_id", "in", devices)
       .execute();
     return new Map(
-      found
-        .filter((row) => this.#deps.gate.lists(row.client_version))
-        .map((row) => [
-          keyOf(row.device_id, row.instance_id),
-          { instance: entryOf(row), account_label: row.member_name },
-        ]),
+      found.map((row) => [
+        keyOf(row.device_id, row.instance_id),
+        { instance: entryOf(row), account_label: row.member_name },
+      ]),
     );
   }
 }

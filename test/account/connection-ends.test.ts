@@ -51,6 +51,20 @@ for (const kind of KINDS) {
       }
     });
 
+    it("stay while one of the instances is too old for the service", async () => {
+      verifies("VER-012");
+      const id = await ann.connect("g", ben, "h");
+      await service.store.db
+        .updateTable("connect_instances")
+        .set({ client_version: "0.4.39" })
+        .where("member_id", "=", ben.member_id)
+        .execute();
+      assert.deepEqual(
+        (await ann.links()).map((link) => link.id),
+        [id],
+      );
+    });
+
     it("end by either member, by a retired device, and by a Group that is gone", async () => {
       verifies("EXT-024", "EXT-025", "EXT-029", "EXT-039", "EXT-040", "EXT-041", "EXT-048", "EXT-049");
       const [one, two, three, four] = [
