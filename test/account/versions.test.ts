@@ -93,7 +93,8 @@ describe("the store's migrations", () => {
       await service.device(await service.member("Ada"));
       const later = ["group_connections", "group_invitations", "connect_instances"];
       for (const table of later) await service.store.db.schema.dropTable(table).execute();
-      await sql`alter table invitations drop column made_by`.execute(service.store.db);
+      for (const column of ["made_by", "is_first"])
+        await sql`alter table invitations drop column ${sql.id(column)}`.execute(service.store.db);
       await sql`delete from migrations where name >= '0010'`.execute(service.store.db);
       const names = async () => {
         const { rows } = await sql<{ name: string }>`select name from migrations`.execute(service.store.db);

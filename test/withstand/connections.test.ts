@@ -9,7 +9,6 @@ import { Audit } from "../../account/audit.ts";
 import { Connections } from "../../account/connections/connections.ts";
 import { Links } from "../../account/connections/links.ts";
 import { Devices } from "../../account/devices/devices.ts";
-import { VersionGate } from "../../account/directory/version-gate.ts";
 import { Operator } from "../../account/operator.ts";
 import { openStore, type Store } from "../../account/store/store.ts";
 import { RealClock } from "../../platform/real-clock.ts";
@@ -140,9 +139,8 @@ async function once(
   const tickets = ENDS.map((end) => ticketOf(members[end]!, devices[end]!, chance.name));
   const connections = stores.map((store) => new Connections({ store, clock, random, audit }));
   const operators = stores.map((store) => new Operator({ store, settings, clock, random }));
-  const gate = new VersionGate(null);
   const origin = "https://account.example";
-  const links = stores.map((store) => new Links({ store, clock, gate, origin }));
+  const links = stores.map((store) => new Links({ store, clock, origin }));
   const deviceOf = (end: End) => ({
     id: devices[end]!,
     member: members[end]!,
