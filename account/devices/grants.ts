@@ -12,6 +12,7 @@ const GRANT_MS = account.grantSeconds * 1000;
 const POLL_MS = account.pollSeconds * 1000;
 /** Two live grants with one code are improbable; the second draws again. */
 const DRAWS = 5;
+const MISSED_POLLS = 6;
 
 /** An error of RFC 8628, section 3.5, or RFC 6749, section 5.2. */
 export class GrantError extends Error {
@@ -71,12 +72,11 @@ export class DeviceGrants {
   async begin(claims: Claims, address: string): Promise<{ deviceCode: string; userCode: string }> {
     const { store, clock, random, key } = this.#deps;
     const now = clock.now();
-    const { open } = await store.db
-      .selectFrom("device_grants")
-      .select((eb) => eb.fn.countAll<number>().as("open"))
-      .where("expires_at", ">", now)
-      .executeTakeFirstOrThrow();
-    if (open >= account.openGrants) throw new Refusal("overloaded");
+    if ((await countOpen(store.db, now)) >= account.openGrants) {
+      // Otherwise, somebody who only begins grants would keep everybody else from it.
+      await removeAbandoned(store.db, now);
+      if ((await countOpen(store.db, now)) >= account.openGrants) throw new Refusal("overloaded");
+    }
     const deviceCode = newToken(random);
     for (let draw = 1; ; draw += 1) {
       const userCode = newUserCode(random);
@@ -223,6 +223,30 @@ export class DeviceGrants {
     if (typeof answer === "string") throw new GrantError(answer);
     return answer;
   }
+}
+
+async function countOpen(db: Queries, now: number): Promise<number> {
+  const { open } = await db
+    .selectFrom("device_grants")
+    .select((eb) => eb.fn.countAll<number>().as("open"))
+    .where("expires_at", ">", now)
+    .executeTakeFirstOrThrow();
+  return open;
+}
+
+/** Removes the undecided grants whose device has missed several polls: nobody waits for them. */
+async function removeAbandoned(db: Queries, now: number): Promise<void> {
+  await db
+    .deleteFrom("device_grants")
+    .where("decision", "is", null)
+    .where((eb) =>
+      eb(
+        eb(eb.fn.coalesce("polled_at", "created_at"), "+", eb("poll_interval", "*", MISSED_POLLS)),
+        "<",
+        now,
+      ),
+    )
+    .execute();
 }
 
 /** Whether a member has as many active devices as an account can have. */

@@ -83,6 +83,54 @@ for (const kind of KINDS) {
       await device.fetchToken(grant.device_code);
     });
 
+    it("guess none from many addresses, without looking at what it lets in, or as many members", async () => {
+      const { perMember, perAddress } = LIMITS.account.userCodes;
+      const guesser = await service.member("Guesser on the move");
+      const guessed = async (
+        member: TestBrowser,
+        tries: number,
+        address: () => string,
+      ): Promise<number[]> => {
+        const csrf = csrfOf((await member.get("/device")).body as string);
+        const guess = { csrf, user_code: "BCDF-GHJK", decision: "denied" };
+        const answers = Array.from({ length: tries }, async () =>
+          member.post("/device/decide", guess, { "x-forwarded-for": address() }),
+        );
+        return (await Promise.all(answers)).map(({ status }) => status);
+      };
+      let hosts = 0;
+      const anywhere = () => `198.51.100.${(hosts += 1)}`;
+      assert.ok((await guessed(guesser, perMember, anywhere)).every((status) => status === 400));
+      assert.deepEqual(await guessed(guesser, 1, anywhere), [429]);
+
+      const office = () => "192.0.2.99";
+      for (let member = 0; member < perAddress / perMember; member += 1) {
+        const one = await service.member(`One of many ${member}`);
+        assert.ok((await guessed(one, perMember, office)).every((status) => status === 400));
+      }
+      const last = await service.member("The last of many");
+      assert.deepEqual(await guessed(last, 1, office), [429]);
+      assert.deepEqual(await guessed(last, 1, anywhere), [400]);
+    });
+
+    it("guess no recovery code, and sign in or up only so often, from one address", async () => {
+      const { recoveryTriesPerHour: tries, signInsPerMinute } = LIMITS.account;
+      const guesser = service.browser();
+      const csrf = csrfOf((await guesser.get("/login")).body as string);
+      const post = async (path: string, fields: Record<string, string>) =>
+        (await guesser.post(path, { csrf, ...fields })).status;
+      const recovery = { code: "aaaa-bbbb-cccc-dddd" };
+      for (let time = 0; time < tries; time += 1) assert.equal(await post("/login/recovery", recovery), 403);
+      assert.equal(await post("/login/recovery", recovery), 429);
+      for (let time = 0; time < signInsPerMinute; time += 1)
+        assert.equal(await post("/login/passkey", { passkey: "{}" }), 403);
+      assert.equal(await post("/login/passkey", { passkey: "{}" }), 429);
+      assert.equal(await post("/join", { name: "Ada", passkey: "{}" }), 429);
+      assert.equal(await post("/login/development", { name: "Ada" }), 429);
+      const elsewhere = await service.browser().submit("/login", "/login/recovery", recovery);
+      assert.equal(elsewhere.status, 403);
+    });
+
     it("open one code a few times only, and never after 15 minutes", async () => {
       const ada = await service.member("Ada");
       const device = new TestDevice(service);
@@ -94,6 +142,37 @@ for (const kind of KINDS) {
       service.clock.advance(LIMITS.account.grantSeconds * 1000);
       assert.equal((await ada.submit("/device", "/device", { user_code: late.user_code })).status, 400);
       assert.deepEqual((await device.poll(late.device_code)).body, { error: "expired_token" });
+    });
+
+    it("begin as many grants as there may be, and keep out nobody who polls", async () => {
+      const { db } = service.store;
+      const waiting = new TestDevice(service);
+      const grant = await waiting.ask();
+      const now = service.clock.now();
+      const begun = Array.from({ length: LIMITS.account.openGrants }, (_, index) => ({
+        device_code_digest: `flood ${index}`,
+        user_code_digest: `flood ${index}`,
+        address: "192.0.2.1",
+        created_at: now,
+        expires_at: now + LIMITS.account.grantSeconds * 1000,
+        poll_interval: LIMITS.account.pollSeconds * 1000,
+        opened: 0,
+      }));
+      for (let at = 0; at < begun.length; at += 1000)
+        await db
+          .insertInto("device_grants")
+          .values(begun.slice(at, at + 1000))
+          .execute();
+      const late = new TestDevice(service);
+      assert.equal((await late.post("/v1/device/code", {})).status, 503);
+      for (let poll = 0; poll < 7; poll += 1) {
+        service.clock.advance(LIMITS.account.pollSeconds * 1000);
+        assert.deepEqual((await waiting.poll(grant.device_code)).body, { error: "authorization_pending" });
+      }
+      await late.ask();
+      const ada = await service.member("Ada with a device");
+      await ada.approve(grant.user_code);
+      await waiting.fetchToken(grant.device_code);
     });
 
     it("of a page that a colleague reads lock nobody else in the office out", async () => {
