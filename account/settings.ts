@@ -69,12 +69,16 @@ export function settingsOf(options: SettingsOptions, environment: NodeJS.Process
       "Give https://HOST, as members and daemons reach it, without a path. On this machine http://localhost:PORT works.",
     );
   }
+  const database = options.database ?? set(ENVIRONMENT.accountDatabase) ?? null;
+  // It isn't repeated: it may have a password.
+  if (database !== null && !isPostgres(database))
+    throw wrong("The address of the database isn't one.", "Give postgres://USER@HOST/NAME.");
   const minimum = set(MINIMUM_VERSION) ?? null;
   if (minimum !== null && !isVersion(minimum))
     throw wrong(`${MINIMUM_VERSION} isn't a version.`, "Give one like 0.5.0, or leave it out.");
   return {
     folder: resolve(options.folder ?? set(ENVIRONMENT.accountFolder) ?? join(homedir(), ".svc-account")),
-    database: options.database ?? set(ENVIRONMENT.accountDatabase) ?? null,
+    database,
     host,
     port,
     origin,
@@ -111,6 +115,10 @@ function issuerOf(set: (name: string) => string | undefined): IssuerSettings | n
 /** Whether the service sees where requests come from. It never speaks HTTPS itself. */
 export function knowsAddresses({ origin, proxies }: Settings): boolean {
   return proxies > 0 || origin.startsWith("http:");
+}
+
+function isPostgres(text: string): boolean {
+  return URL.canParse(text) && /^postgres(?:ql)?:$/u.test(new URL(text).protocol);
 }
 
 /** HTTPS; on this machine HTTP too. */

@@ -38,13 +38,13 @@ function codeOf(error: unknown): string {
 }
 
 /**
- * Whether the database, not the request, is the reason: it is full, locked, restarting or out of
- * reach. Clients try again then.
+ * Whether the database, not the request, is the reason: it is full, locked, restarting, out of
+ * reach, or takes no writes for now. Clients try again then.
  */
 export function isUnavailable(error: unknown): boolean {
   const code = codeOf(error);
   if (/^SQLITE_(?:BUSY|FULL|IOERR|LOCKED|CANTOPEN|READONLY)/u.test(code)) return true;
-  if (/^(?:08|53|57|58|40)[0-9A-Z]{3}$|^25P0[0-9]$/u.test(code)) return true;
+  if (/^(?:08|53|57|58|40)[0-9A-Z]{3}$|^25(?:P0[0-9]|006)$/u.test(code)) return true;
   if (/^E(?:CONN|PIPE|TIMEDOUT|NOTFOUND|AI_AGAIN|HOSTUNREACH|NETUNREACH)/u.test(code)) return true;
   // The socket file of a PostgreSQL that is just starting.
   if (code === "ENOENT" && (error as { syscall?: unknown }).syscall === "connect") return true;

@@ -52,6 +52,10 @@ describe("svc account-service", function () {
         ],
         [["--folder", "/dev/null"], /^svc: \/dev\/null can't be used \(EEXIST\)\. Choose another --folder/u],
         [
+          [...beside, "--database", "postgres://user:password@[x"],
+          /^svc: The address of the database isn't one\. Give postgres:\/\/USER@HOST\/NAME\.$/mu,
+        ],
+        [
           [...beside, "--database", "postgres://127.0.0.1:1/x"],
           /can't be used\. .* --database or SVC_ACCOUNT_DATABASE\.$/mu,
         ],

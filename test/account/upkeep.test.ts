@@ -51,6 +51,38 @@ describe("the limits of the account service", () => {
   });
 });
 
+it("the account service refuses for the moment while its PostgreSQL takes no writes", async () => {
+  const service = await TestService.started({ kind: "postgres" });
+  try {
+    const device = await service.device(await service.member("Ada"));
+    const isReadOnly = async (value: "on" | "off"): Promise<void> => {
+      const { db } = service.store;
+      await db.transaction().execute(async (transaction) => {
+        await sql`set transaction read write`.execute(transaction);
+        const { rows } = await sql<{ name: string }>`select current_database() as name`.execute(transaction);
+        await sql`alter database ${sql.id(rows[0]!.name)} set default_transaction_read_only = ${sql.lit(value)}`.execute(
+          transaction,
+        );
+      });
+      await sql`select pg_terminate_backend(pid) from pg_stat_activity
+        where datname = current_database() and pid <> pg_backend_pid()`.execute(db);
+      await sql`select pg_terminate_backend(pg_backend_pid())`.execute(db).catch(() => null);
+    };
+    await isReadOnly("on");
+    const refused = await until("a refusal on a new connection", async () => {
+      const answer = await device.register(new TestInstance());
+      const unavailable = service.log.lines.filter((line) => line.includes("database unavailable"));
+      return unavailable.some((line) => line.includes('"25006"')) ? answer : null;
+    });
+    assert.equal(refused.status, 503);
+    assert.equal((await device.get("/v1/device")).status, 200);
+    await isReadOnly("off");
+    await until("writes", async () => (await device.register(new TestInstance())).status === 200);
+  } finally {
+    await service.dispose();
+  }
+});
+
 for (const kind of KINDS) {
   it(`the account service sweeps what has no more use, and nothing else, ${kind}`, async () => {
     const service = await TestService.started({ kind });
