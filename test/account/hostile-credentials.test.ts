@@ -2,6 +2,7 @@
 import assert from "node:assert/strict";
 import { Operator } from "../../account/operator.ts";
 import { RealRandom } from "../../platform/real-random.ts";
+import { LIMITS } from "../../shared/limits.ts";
 import { GroupInstance } from "./group-instance.ts";
 import { API, dumpOf, FORMS, hostileService, PAGES } from "./hostile-setting.ts";
 import {
@@ -88,6 +89,15 @@ for (const kind of KINDS) {
         for (const [method, at] of NEEDS_DEVICE)
           assert.equal((await call(method, at, headers)).status, 401, `${name} ${method} ${at}`);
       assert.equal(await dumpOf(service), before);
+    });
+
+    it("are told so only so often from one address, which stops nobody whose credential is right", async () => {
+      const at = { "x-forwarded-for": "192.0.2.55" };
+      const wrong = { ...at, authorization: `Bearer ${"y".repeat(43)}` };
+      for (let time = 0; time < LIMITS.account.failuresPerMinute; time += 1)
+        assert.equal((await call("GET", "/v1/device", wrong)).status, 401);
+      assert.equal((await call("GET", "/v1/device", wrong)).status, 429);
+      assert.equal((await ben.device.get("/v1/device", at)).status, 200);
     });
 
     it("of a device that is retired, or of a disabled member, say so and change nothing", async () => {
