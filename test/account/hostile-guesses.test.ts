@@ -125,7 +125,7 @@ for (const kind of KINDS) {
       for (let time = 0; time < signInsPerMinute; time += 1)
         assert.equal(await post("/login/passkey", { passkey: "{}" }), 403);
       assert.equal(await post("/login/passkey", { passkey: "{}" }), 429);
-      assert.equal(await post("/join", { name: "Ada", passkey: "{}" }), 429);
+      assert.equal(await post("/join/passkey", { name: "Ada", passkey: "{}" }), 429);
       assert.equal(await post("/login/development", { name: "Ada" }), 429);
       const elsewhere = await service.browser().submit("/login", "/login/recovery", recovery);
       assert.equal(elsewhere.status, 403);
