@@ -188,7 +188,7 @@ for (const kind of KINDS) {
           pattern,
         );
       }
-      // The recipient of an invitation isn't who may withdraw it, nor the inviter who may reject it.
+      // The recipient of an invitation may not withdraw it, and its inviter may not reject it.
       const other = csrfOf((await ben.member.get("/connect")).body as string);
       const cancelled = await ben.member.post(path("/connect/invitations/:id/cancel"), { csrf: other });
       assert.equal(cancelled.status, 404);
