@@ -11,6 +11,7 @@ export const AUDIT_WORDS = {
   signed_in_recovery: "Signed in with a recovery code",
   signed_in_issuer: "Signed in through the identity provider",
   signed_in_development: "Signed in with the development login",
+  signed_out_elsewhere: "Signed out in all other browsers",
   issuer_linked: "Identity provider linked",
   issuer_unlinked: "Identity provider unlinked",
   passkey_added: "Passkey added",

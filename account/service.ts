@@ -181,6 +181,7 @@ export function appOf(
     members,
     passkeys,
     recovery,
+    sessions,
     issuer,
   });
   const account = new AccountPages({ store, clock, devices, audit });
@@ -257,6 +258,7 @@ export function appOf(
           fields: ["id"],
           serve: (visit) => security.removePasskey(visit),
         },
+        { path: "/security/sessions/end", fields: [], serve: (visit) => security.endSessions(visit) },
         { path: "/security/recovery", fields: [], serve: (visit) => security.newRecoveryCodes(visit) },
         { path: "/security/invitations", fields: [], serve: (visit) => security.invite(visit) },
         ...(issuerPages === null

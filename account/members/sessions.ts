@@ -92,6 +92,27 @@ export class Sessions {
       .execute();
   }
 
+  /** How many other browsers the member is signed in with. */
+  async others(db: Queries, memberId: string, browser: Browser): Promise<number> {
+    const { count } = await db
+      .selectFrom("sessions")
+      .select((eb) => eb.fn.countAll<number>().as("count"))
+      .where("member_id", "=", memberId)
+      .where("digest", "!=", browser.id)
+      .where("expires_at", ">", this.#deps.clock.now())
+      .executeTakeFirstOrThrow();
+    return count;
+  }
+
+  /** Signs the member out in every other browser. */
+  async endOthers(db: Queries, memberId: string, browser: Browser): Promise<void> {
+    await db
+      .deleteFrom("sessions")
+      .where("member_id", "=", memberId)
+      .where("digest", "!=", browser.id)
+      .execute();
+  }
+
   async signOut(response: Response, browser: Browser): Promise<void> {
     await this.#deps.store.db.deleteFrom("sessions").where("digest", "=", browser.id).execute();
     this.#give(response);

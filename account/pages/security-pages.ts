@@ -8,7 +8,7 @@ import type { Issuer } from "../members/issuer.ts";
 import type { Members } from "../members/members.ts";
 import type { Passkeys } from "../members/passkeys.ts";
 import type { RecoveryCodes } from "../members/recovery.ts";
-import { isFresh } from "../members/sessions.ts";
+import { isFresh, type Sessions } from "../members/sessions.ts";
 import type { Store } from "../store/store.ts";
 import { html } from "./html.ts";
 import { ago, form, hidden, page, passkeyForm } from "./page.ts";
@@ -26,6 +26,7 @@ export interface SecurityDependencies {
   passkeys: Passkeys;
   recovery: RecoveryCodes;
   members: Members;
+  sessions: Sessions;
   issuer: Issuer | null;
 }
 
@@ -45,11 +46,12 @@ export class SecurityPages {
   }
 
   async show({ browser, member }: MemberVisit): Promise<Shown> {
-    const { passkeys, recovery, store, clock, members, issuer } = this.#deps;
+    const { passkeys, recovery, store, clock, members, sessions, issuer } = this.#deps;
     if (!isFresh(browser.session!, clock.now())) return AGAIN;
     const known = await passkeys.of(member.id);
     const left = await recovery.left(store.db, member.id);
     const options = await passkeys.creation(browser, ADD, member.name, member.id);
+    const others = await sessions.others(store.db, member.id, browser);
     const isLinked = (await members.identities(store.db, member.id)) > 0;
     const now = clock.now();
     const body = html`<h2>Passkeys</h2>
@@ -75,6 +77,13 @@ ${
 <h2>Recovery codes</h2>
 <p>${left} left. New codes replace the old ones.</p>
 ${form(browser, "/security/recovery", html`<button>Make new recovery codes</button>`)}
+<h2>Other browsers</h2>
+${
+  others === 0
+    ? html`<p class="quiet">You are signed in only here.</p>`
+    : html`<p>You are also signed in in ${others === 1 ? "another browser" : `${others} other browsers`}. Your machines stay in your account when you sign out there.</p>
+${form(browser, "/security/sessions/end", html`<button>Sign out everywhere else</button>`)}`
+}
 ${
   member.isAdmin &&
   html`<h2>Invite someone</h2>
@@ -95,9 +104,11 @@ ${form(browser, "/security/invitations", html`<button>Make an invitation link</b
     return { goTo: "/security" };
   }
 
-  /** Removes a passkey, but never the last one. */
+  /**
+   * Removes a passkey, but never the last one. Who has it may be signed in elsewhere, which ends.
+   */
   async removePasskey({ browser, member, fields, address }: MemberVisit): Promise<Shown> {
-    const { store, audit, clock } = this.#deps;
+    const { store, sessions, audit, clock } = this.#deps;
     if (!isFresh(browser.session!, clock.now())) return AGAIN;
     await store.transaction(async (db) => {
       const known = await db
@@ -109,7 +120,18 @@ ${form(browser, "/security/invitations", html`<button>Make an invitation link</b
       if (known.length < 2 || !known.some((row) => row.credential_id === fields["id"]))
         throw new Refusal("conflict");
       await db.deleteFrom("passkeys").where("credential_id", "=", fields["id"]!).execute();
+      await sessions.endOthers(db, member.id, browser);
       await audit.record(db, { event: "passkey_removed", member: member.id, address });
+    });
+    return { goTo: "/security" };
+  }
+
+  async endSessions({ browser, member, address }: MemberVisit): Promise<Shown> {
+    const { store, sessions, audit, clock } = this.#deps;
+    if (!isFresh(browser.session!, clock.now())) return AGAIN;
+    await store.transaction(async (db) => {
+      await sessions.endOthers(db, member.id, browser);
+      await audit.record(db, { event: "signed_out_elsewhere", member: member.id, address });
     });
     return { goTo: "/security" };
   }

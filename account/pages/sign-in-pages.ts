@@ -91,6 +91,8 @@ ${form(
         });
       }
       await audit.record(db, { event: "signed_in_recovery", member, address });
+      // What the member has lost may be signed in.
+      await sessions.endOthers(db, member, browser);
       await sessions.signIn(db, response, browser, member);
     });
     return { goTo: "/security" };

@@ -51,6 +51,7 @@ export const FORMS: readonly (readonly [path: string, who: Who])[] = [
   ["/devices/remove", "member"],
   ["/security/passkeys", "member"],
   ["/security/passkeys/remove", "member"],
+  ["/security/sessions/end", "member"],
   ["/security/recovery", "member"],
   ["/security/invitations", "member"],
   ["/security/issuer", "member"],
