@@ -81,7 +81,7 @@ ${form(browser, "/security/recovery", html`<button>Make new recovery codes</butt
 ${
   others === 0
     ? html`<p class="quiet">You are signed in only here.</p>`
-    : html`<p>You are also signed in in ${others === 1 ? "another browser" : `${others} other browsers`}. Your machines stay in your account when you sign out there.</p>
+    : html`<p>You are also signed in with ${others === 1 ? "another browser" : `${others} other browsers`}. Your machines stay in your account when you sign out there.</p>
 ${form(browser, "/security/sessions/end", html`<button>Sign out everywhere else</button>`)}`
 }
 ${

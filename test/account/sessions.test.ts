@@ -26,7 +26,7 @@ for (const kind of KINDS) {
 
     it("are signed out on purpose, and nobody else is", async () => {
       const { here, there, foreign } = await browsers();
-      assert.match(await securityPage(here), /signed in in another browser/u);
+      assert.match(await securityPage(here), /signed in with another browser/u);
       const ended = await here.submit("/security", "/security/sessions/end", {});
       assert.deepEqual([ended.status, ended.headers.location], [303, "/security"]);
       assert.equal(await isSignedIn(there), false);
