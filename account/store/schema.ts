@@ -175,12 +175,8 @@ export interface GroupConnectionsTable {
   ended_by: string | null;
 }
 
-/**
- * A newer version of the service may add columns while this one runs. PostgreSQL refuses a prepared
- * `select *` from then on.
- */
-export const GROUP_INVITATION_COLUMNS = [
-  "id",
+/** The selected Group of the member who invites. */
+const SOURCE_COLUMNS = [
   "source_member",
   "source_device",
   "source_instance",
@@ -188,6 +184,15 @@ export const GROUP_INVITATION_COLUMNS = [
   "source_generation",
   "source_name",
   "source_title",
+] as const;
+
+/**
+ * A newer version of the service may add columns while this one runs. PostgreSQL refuses a prepared
+ * `select *` from then on.
+ */
+export const GROUP_INVITATION_COLUMNS = [
+  "id",
+  ...SOURCE_COLUMNS,
   "ticket",
   "recipient_member",
   "created_at",
@@ -200,13 +205,7 @@ export const GROUP_INVITATION_COLUMNS = [
 export const GROUP_CONNECTION_COLUMNS = [
   "id",
   "pair",
-  "source_member",
-  "source_device",
-  "source_instance",
-  "source_group",
-  "source_generation",
-  "source_name",
-  "source_title",
+  ...SOURCE_COLUMNS,
   "target_member",
   "target_device",
   "target_instance",
