@@ -1,5 +1,5 @@
 /** The API of daemons (docs/protocol.md#account): every endpoint as one row. */
-import type { Express, Request, RequestHandler } from "express";
+import type { IncomingMessage } from "node:http";
 import * as z from "zod";
 import type { Clock } from "../platform/clock.ts";
 import { checkLength, readBytes, readJson } from "../platform/http/body.ts";
@@ -15,8 +15,9 @@ import { shownDeviceName } from "./devices/devices.ts";
 import { type DeviceGrants, GrantError } from "./devices/grants.ts";
 import type { Directory } from "./directory/directory.ts";
 import type { VersionGate } from "./directory/version-gate.ts";
-import { addressKey, addressOf, FORM_TYPE, fieldsOf, headerOf, sendJson } from "./http.ts";
+import { type AddressOf, addressKey, FORM_TYPE, fieldsOf, headerOf, sendJson } from "./http.ts";
 import type { Counted, Limits } from "./limits.ts";
+import { type Handler, Routes } from "./routes.ts";
 
 const { account } = LIMITS;
 const GRANT_TYPE = "urn:ietf:params:oauth:grant-type:device_code";
@@ -43,6 +44,7 @@ const EmptyBody = z.strictObject({});
 export interface ApiDependencies {
   origin: string;
   clock: Clock;
+  addressOf: AddressOf;
   limits: Limits;
   gate: VersionGate;
   devices: Devices;
@@ -60,7 +62,7 @@ interface Call<Body> {
 }
 
 interface Endpoint<Body> {
-  method: "get" | "post";
+  method: "GET" | "POST";
   path: string;
   /** Which minimum version applies. Retirement has none (VER-011). */
   gate: "none" | "membership" | "connect";
@@ -86,7 +88,7 @@ function endpoints(deps: ApiDependencies): Endpoint<unknown>[] {
   const page = `${origin}/device`;
   return [
     endpoint({
-      method: "post",
+      method: "POST",
       path: "/v1/device/code",
       gate: "membership",
       open: true,
@@ -108,7 +110,7 @@ function endpoints(deps: ApiDependencies): Endpoint<unknown>[] {
       },
     }),
     endpoint({
-      method: "post",
+      method: "POST",
       path: "/v1/device/token",
       gate: "membership",
       open: true,
@@ -123,7 +125,7 @@ function endpoints(deps: ApiDependencies): Endpoint<unknown>[] {
       },
     }),
     endpoint({
-      method: "get",
+      method: "GET",
       path: "/v1/device",
       gate: "membership",
       retired: true,
@@ -141,7 +143,7 @@ function endpoints(deps: ApiDependencies): Endpoint<unknown>[] {
       }),
     }),
     endpoint({
-      method: "post",
+      method: "POST",
       path: "/v1/device/name",
       gate: "membership",
       counted: "device",
@@ -152,7 +154,7 @@ function endpoints(deps: ApiDependencies): Endpoint<unknown>[] {
       }),
     }),
     endpoint({
-      method: "post",
+      method: "POST",
       path: "/v1/device/disable",
       gate: "none",
       retired: true,
@@ -165,7 +167,7 @@ function endpoints(deps: ApiDependencies): Endpoint<unknown>[] {
       },
     }),
     endpoint({
-      method: "get",
+      method: "GET",
       path: "/v1/connect/instances",
       gate: "connect",
       counted: "directory",
@@ -174,7 +176,7 @@ function endpoints(deps: ApiDependencies): Endpoint<unknown>[] {
       serve: async ({ device }) => directory.read(device),
     }),
     endpoint({
-      method: "post",
+      method: "POST",
       path: "/v1/connect/instances",
       gate: "connect",
       counted: "directory",
@@ -186,7 +188,7 @@ function endpoints(deps: ApiDependencies): Endpoint<unknown>[] {
       },
     }),
     endpoint({
-      method: "get",
+      method: "GET",
       path: "/v1/connect/groups",
       gate: "connect",
       counted: "groups",
@@ -195,7 +197,7 @@ function endpoints(deps: ApiDependencies): Endpoint<unknown>[] {
       serve: async ({ device }) => links.read(device),
     }),
     endpoint({
-      method: "post",
+      method: "POST",
       path: "/v1/connect/groups",
       gate: "connect",
       counted: "groups",
@@ -210,30 +212,23 @@ function endpoints(deps: ApiDependencies): Endpoint<unknown>[] {
 }
 
 /**
- * Adds the endpoints. Each request passes in this order: method, origin, length, version,
- * credential, count, body, endpoint. A body is read only for a caller that may send it.
+ * The endpoints. Each request passes in this order: method, origin, length, version, credential,
+ * count, body, endpoint. A body is read only for a caller that may send it.
  */
-export function addApi(app: Express, deps: ApiDependencies): void {
-  const rows = endpoints(deps);
-  for (const row of rows) app[row.method](row.path, serving(row, deps));
-  for (const path of new Set(rows.map((row) => row.path))) {
-    const methods = rows.filter((row) => row.path === path).map((row) => row.method.toUpperCase());
-    const allow = [...methods, ...(methods.includes("GET") ? ["HEAD"] : [])].join(", ");
-    app.all(path, (_request, response) => {
-      response.setHeader("Allow", allow);
-      throw new Refusal("method_not_allowed");
-    });
-  }
+export function apiRoutes(deps: ApiDependencies): Routes {
+  const routes = new Routes();
+  for (const row of endpoints(deps)) routes.add(row.method, row.path, serving(row, deps));
+  return routes;
 }
 
-function serving(row: Endpoint<unknown>, deps: ApiDependencies): RequestHandler {
+function serving(row: Endpoint<unknown>, deps: ApiDependencies): Handler {
   return async (request, response) => {
     // A page of any site could use up what others at its reader's address may do.
     if (request.headers.origin !== undefined)
       throw new Refusal("origin_denied", { remedy: "Only instances ask here, not pages." });
     const tooLong = checkLength(request, row.bytes);
     if (tooLong !== null) throw tooLong;
-    const address = addressOf(request);
+    const address = deps.addressOf(request);
     const clientVersion = headerOf(request, HEADERS.clientVersion);
     if (row.gate === "membership") deps.gate.checkMembership(clientVersion);
     if (row.gate === "connect")
@@ -252,7 +247,7 @@ function serving(row: Endpoint<unknown>, deps: ApiDependencies): RequestHandler 
 }
 
 /** The device of the credential. A page's session is none (DIR-068). */
-async function deviceOf(request: Request, deps: ApiDependencies, address: string): Promise<Device> {
+async function deviceOf(request: IncomingMessage, deps: ApiDependencies, address: string): Promise<Device> {
   const [, token] = /^Bearer ([A-Za-z0-9_-]{43})$/u.exec(headerOf(request, "authorization") ?? "") ?? [];
   const device = token === undefined ? null : await deps.devices.byToken(token);
   if (device !== null) return device;
@@ -263,7 +258,7 @@ async function deviceOf(request: Request, deps: ApiDependencies, address: string
   });
 }
 
-async function bodyOf(request: Request, row: Endpoint<unknown>, clock: Clock): Promise<unknown> {
+async function bodyOf(request: IncomingMessage, row: Endpoint<unknown>, clock: Clock): Promise<unknown> {
   if (row.form !== undefined && FORM_TYPE.test(request.headers["content-type"] ?? "")) {
     const fields = fieldsOf((await readBytes(request, clock, row.bytes)).toString("utf8"));
     // An empty one counts as left out (RFC 8628, section 3.1).

@@ -1,6 +1,6 @@
 /** What API and pages have in common: who asks, and how answers and refusals go out. */
+import type { IncomingMessage, ServerResponse } from "node:http";
 import { isIP } from "node:net";
-import type { Request, Response } from "express";
 import { ipKeyGenerator } from "express-rate-limit";
 import { Refusal } from "../shared/errors.ts";
 import { HEADERS } from "../shared/names.ts";
@@ -10,15 +10,30 @@ const RETRY_SECONDS = 5;
 /** Content type of a form. */
 export const FORM_TYPE = /^application\/x-www-form-urlencoded(?:\s*;\s*charset\s*=\s*"?utf-8"?)?$/i;
 
+/** Answers the address that a request came from. */
+export type AddressOf = (request: IncomingMessage) => string;
+
 /**
- * The address that a request came from, without the form of IPv4 inside IPv6. What a proxy forwards
- * that isn't an address counts as the proxy's own: otherwise it could be another one every time.
- * Some proxies forward the port as well.
+ * Takes the address from `X-Forwarded-For`, as the outermost of `proxies` wrote it there, without
+ * the form of IPv4 inside IPv6. What a proxy forwards that isn't an address counts as the proxy's
+ * own: otherwise it could be another one every time. Some proxies forward the port as well.
  */
-export function addressOf(request: Request): string {
-  const forwarded = (request.ip ?? "").replace(/^(?:\[(.+)\](?::\d+)?|([^:]+):\d+)$/u, "$1$2");
-  const address = isIP(forwarded) === 0 ? (request.socket.remoteAddress ?? "") : forwarded;
-  return address.replace(/^::ffff:(?=[0-9.]+$)/u, "");
+export function addressReader(proxies: number): AddressOf {
+  return (request) => {
+    const own = request.socket.remoteAddress ?? "";
+    const forwarded = request.headers["x-forwarded-for"];
+    const hops = proxies === 0 || typeof forwarded !== "string" ? [] : forwarded.split(",").reverse();
+    const farthest = hops[Math.min(proxies, hops.length) - 1]?.trim() ?? "";
+    const named = farthest.replace(/^(?:\[(.+)\](?::\d+)?|([^:]+):\d+)$/u, "$1$2");
+    const address = isIP(named) === 0 ? own : named;
+    return address.replace(/^::ffff:(?=[0-9.]+$)/u, "");
+  };
+}
+
+/** The path that a request names, without its query. */
+export function pathOf({ url = "" }: IncomingMessage): string {
+  const mark = url.indexOf("?");
+  return mark === -1 ? url : url.slice(0, mark);
 }
 
 /** What is counted for an address: an IPv6 network counts as one. */
@@ -27,21 +42,21 @@ export function addressKey(address: string): string {
 }
 
 /** The value of a header that may be given once; undefined if it isn't there. */
-export function headerOf(request: Request, name: string): string | undefined {
+export function headerOf(request: IncomingMessage, name: string): string | undefined {
   const values = request.headersDistinct[name];
   return values?.length === 1 ? values[0] : undefined;
 }
 
 /** Ends a response with a body that no cache keeps. */
-export function send(response: Response, status: number, type: string, body: string): void {
-  response.status(status);
+export function send(response: ServerResponse, status: number, type: string, body: string): void {
+  response.statusCode = status;
   response.setHeader("Content-Type", `${type}; charset=utf-8`);
   response.setHeader("Cache-Control", "no-store");
   response.end(response.req.method === "HEAD" ? undefined : body);
 }
 
 /** A bare object, or an error object. */
-export function sendJson(response: Response, status: number, body: object): void {
+export function sendJson(response: ServerResponse, status: number, body: object): void {
   send(response, status, "application/json", body instanceof JsonText ? body.text : JSON.stringify(body));
 }
 
@@ -49,7 +64,7 @@ export function sendJson(response: Response, status: number, body: object): void
  * Headers of a refusal, whatever its body is. A body that wasn't read can't be followed by a
  * request.
  */
-export function prepareRefusal(request: Request, response: Response, refusal: Refusal): void {
+export function prepareRefusal(request: IncomingMessage, response: ServerResponse, refusal: Refusal): void {
   if (!request.complete) response.setHeader("Connection", "close");
   if (refusal.status === 401) response.setHeader("WWW-Authenticate", "Bearer");
   if (refusal.status === 429 || refusal.status === 503) {
@@ -59,7 +74,7 @@ export function prepareRefusal(request: Request, response: Response, refusal: Re
 }
 
 /** The request id, under which an unexpected error is in the log. */
-export function requestId(response: Response): string {
+export function requestId(response: ServerResponse): string {
   const id = response.getHeader(HEADERS.requestId);
   return typeof id === "string" ? id : "";
 }

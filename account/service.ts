@@ -21,6 +21,7 @@ import { Devices } from "./devices/devices.ts";
 import { DeviceGrants } from "./devices/grants.ts";
 import { Directory } from "./directory/directory.ts";
 import { VersionGate } from "./directory/version-gate.ts";
+import { addressReader } from "./http.ts";
 import { Limits } from "./limits.ts";
 import { ISSUER_ANSWER_PATH, Issuer } from "./members/issuer.ts";
 import { Members } from "./members/members.ts";
@@ -309,7 +310,7 @@ export function appOf(
     directory,
     links,
     sessions,
-    proxies: settings.proxies,
+    addressOf: addressReader(settings.proxies),
     site,
     trouble,
   });

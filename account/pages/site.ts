@@ -4,7 +4,7 @@ import type { Clock } from "../../platform/clock.ts";
 import { checkLength, readBytes } from "../../platform/http/body.ts";
 import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
-import { addressOf, checkStorable, FORM_TYPE, fieldsOf, headerOf, send } from "../http.ts";
+import { type AddressOf, checkStorable, FORM_TYPE, fieldsOf, headerOf, send } from "../http.ts";
 import type { Browser, Member, Sessions } from "../members/sessions.ts";
 import { sameText } from "../secrets.ts";
 
@@ -43,6 +43,7 @@ export interface Site {
 export interface SiteDependencies {
   origin: string;
   clock: Clock;
+  addressOf: AddressOf;
   sessions: Sessions;
 }
 
@@ -61,7 +62,7 @@ export function addPages(app: Express, deps: SiteDependencies, site: Site): void
       }
       const params = request.params as Record<string, string>;
       checkStorable(Object.values(params));
-      const visit: Visit = { browser, fields, params, address: addressOf(request), response };
+      const visit: Visit = { browser, fields, params, address: deps.addressOf(request), response };
       if (needsMember) {
         if (browser.session === null) {
           goTo(response, signInFor(isForm ? "/" : request.originalUrl));

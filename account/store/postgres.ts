@@ -49,6 +49,8 @@ export function openPostgres(url: string, log: Log): { dialect: PostgresDialect;
     statement_timeout: limits.statementMilliseconds,
     idle_in_transaction_session_timeout: limits.statementMilliseconds,
     application_name: "svc account-service",
+    // The plans of our statements don't depend on the values, and finding one costs as much as it does.
+    options: "-c plan_cache_mode=force_generic_plan",
     types,
   });
   const lost = (error: Error & { code?: string }): void =>
