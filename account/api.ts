@@ -182,10 +182,7 @@ function endpoints(deps: ApiDependencies): Endpoint<unknown>[] {
       counted: "directory",
       body: Registration,
       bytes: account.registrationBytes,
-      async serve({ device, body, clientVersion }) {
-        await directory.register(device, body, clientVersion!);
-        return directory.read(device);
-      },
+      serve: async ({ device, body, clientVersion }) => directory.register(device, body, clientVersion!),
     }),
     endpoint({
       method: "GET",

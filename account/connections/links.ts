@@ -3,7 +3,7 @@ import type { Clock } from "../../platform/clock.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import type { GroupLink, GroupLinkEnd, GroupLinks } from "../../shared/wire/v1/group-links.ts";
 import type { Device } from "../devices/devices.ts";
-import { activeInstances, entryOf } from "../directory/directory.ts";
+import { activeInstances, entryOf } from "../directory/instances.ts";
 import { GROUP_CONNECTION_COLUMNS, type GroupConnectionsTable } from "../store/schema.ts";
 import type { Store } from "../store/store.ts";
 import { closeConnections } from "./closing.ts";

@@ -11,7 +11,7 @@ import { fromBase64, fromBase64Url } from "../../shared/wire/v1/base64.ts";
 import { ConnectGroupTicket } from "../../shared/wire/v1/proofs.ts";
 import { ticketStatement } from "../../shared/wire/v1/signing.ts";
 import { untimelyTicket } from "../../shared/wire/v1/timely.ts";
-import { activeInstances } from "../directory/directory.ts";
+import { activeInstances } from "../directory/instances.ts";
 import type { VersionGate } from "../directory/version-gate.ts";
 import type { Store } from "../store/store.ts";
 

@@ -1,200 +1,23 @@
 /** The directory of a member's instances (docs/protocol.md#account). */
-import { type RawBuilder, sql } from "kysely";
 import type { Clock } from "../../platform/clock.ts";
 import { VerifyingKeys } from "../../platform/keys.ts";
 import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
-import type { DirectoryEntry } from "../../shared/wire/v1/account.ts";
 import { fromBase64 } from "../../shared/wire/v1/base64.ts";
 import type { Registration } from "../../shared/wire/v1/proofs.ts";
 import { registrationStatement } from "../../shared/wire/v1/signing.ts";
 import { milliseconds } from "../../shared/wire/v1/time.ts";
 import { untimelyRegistration } from "../../shared/wire/v1/timely.ts";
-import { type Device, shownDeviceName, shownDeviceNameSql } from "../devices/devices.ts";
+import type { Device } from "../devices/devices.ts";
 import { JsonText } from "../json-text.ts";
-import { Compiled, type Places } from "../store/compiled.ts";
-import { isDuplicate, type Queries, type Store } from "../store/store.ts";
+import { Compiled } from "../store/compiled.ts";
+import { isDuplicate, type Store } from "../store/store.ts";
+import { type Bound, binding, bindingWithListing, type Listed, listing } from "./statements.ts";
 import type { VersionGate } from "./version-gate.ts";
 
 const LIFETIME_MS = LIMITS.account.directorySeconds * 1000;
 /** Clocks of several processes differ a little. */
 const LATEST_MS = 2 * LIMITS.connect.registrationSkewSeconds * 1000;
-
-/** Active bindings, with what others see of them. */
-export function activeInstances(db: Queries) {
-  return db
-    .selectFrom("connect_instances")
-    .innerJoin("devices", "devices.id", "connect_instances.device_id")
-    .select([
-      "connect_instances.instance_id",
-      "connect_instances.device_id",
-      "connect_instances.public_key",
-      "connect_instances.client_version",
-      "connect_instances.public_origin",
-      "connect_instances.registered_at",
-      "devices.display_name",
-      "devices.hostname",
-    ])
-    .where("connect_instances.retired_at", "is", null)
-    .where("devices.retired_at", "is", null);
-}
-
-interface Listed {
-  member: string;
-}
-
-/**
- * The active bindings of a member as the JSON of their entries, a row for each version. Reading
- * them as rows of their own and writing their JSON takes several times as long.
- */
-function listing(db: Queries, value: Places<Listed>, kind: Store["kind"]) {
-  const rows = activeInstances(db)
-    .where("connect_instances.member_id", "=", value("member"))
-    // It is the same member, and spares the store looking at the devices of others.
-    .where("devices.member_id", "=", value("member"))
-    .as("active");
-  const separated = JSON_OF[kind].joined(sql`${entryJson(kind)}, ',' order by instance_id`);
-  return db
-    .selectFrom(rows)
-    .select(["client_version", separated.as("entries")])
-    .groupBy("client_version");
-}
-
-/** What `entryOf` makes of a row, as text of JSON. */
-function entryJson(kind: Store["kind"]): RawBuilder<string> {
-  const { made, time } = JSON_OF[kind];
-  return made({
-    instance_id: plain(sql.ref("instance_id")),
-    device_id: plain(sql.ref("device_id")),
-    public_key: plain(sql.ref("public_key")),
-    // What isn't a version isn't listed.
-    client_version: plain(sql.ref("client_version")),
-    public_origin: { value: sql.ref("public_origin"), isPlain: false },
-    display_name: { value: shownDeviceNameSql(kind), isPlain: false },
-    registered_at: plain(time),
-  });
-}
-
-/** A field of an entry. What is plain is never null and has no character that JSON escapes. */
-interface Field {
-  value: RawBuilder<unknown>;
-  isPlain: boolean;
-}
-
-type Fields = Record<keyof DirectoryEntry, Field>;
-
-function plain(value: RawBuilder<unknown>): Field {
-  return { value, isPlain: true };
-}
-
-/** How each database joins texts, makes an entry, and writes a time. */
-const JSON_OF = {
-  sqlite: {
-    joined: (texts: RawBuilder<unknown>) => sql<string>`group_concat(${texts})`,
-    made: (fields: Fields) => {
-      const pairs = Object.entries(fields).flatMap(([name, { value }]) => [sql.lit(name), value]);
-      return sql<string>`json_object(${sql.join(pairs)})`;
-    },
-    time: sql`strftime('%Y-%m-%dT%H:%M:%fZ', registered_at / 1000.0, 'unixepoch')`,
-  },
-  postgres: {
-    joined: (texts: RawBuilder<unknown>) => sql<string>`string_agg(${texts})`,
-    // Takes two thirds of the time of json_build_object.
-    made: (fields: Fields) => {
-      const all = Object.entries(fields);
-      const places = all.map(([name, { isPlain }]) => `"${name}":${isPlain ? '"%s"' : "%s"}`);
-      const values = all.map(([, { value, isPlain }]) =>
-        isPlain ? value : sql`coalesce(to_json(${value}), 'null')`,
-      );
-      return sql<string>`format(${sql.lit(`{${places.join(",")}}`)}, ${sql.join(values)})`;
-    },
-    time: sql`to_char(to_timestamp(cast(registered_at as float8) / 1000) at time zone 'UTC', 'YYYY-MM-DD"T"HH24:MI:SS.MS"Z"')`,
-  },
-} as const;
-
-interface Bound {
-  device: string;
-  instance: string;
-  key: string;
-  version: string;
-  origin: string | null;
-  /** Milliseconds, of the proof and of the service. */
-  proofAt: number;
-  now: number;
-  /** No proof of a later time could have been taken, unless a clock was wrong. */
-  latest: number;
-}
-
-/**
- * One statement, so that every condition holds when it writes: the device is active, the binding is
- * the device's own, and no newer proof was there before. Answers a row if it has written.
- */
-function binding(db: Queries, value: Places<Bound>, kind: Store["kind"]) {
-  return db
-    .insertInto("connect_instances")
-    .columns([
-      "device_id",
-      "member_id",
-      "instance_id",
-      "public_key",
-      "client_version",
-      "public_origin",
-      "proof_at",
-      "registered_at",
-    ])
-    .expression((eb) =>
-      eb
-        .selectFrom("devices")
-        .select([
-          "devices.id",
-          "devices.member_id",
-          sql<string>`cast(${value("instance")} as text)`.as("instance_id"),
-          sql<string>`cast(${value("key")} as text)`.as("public_key"),
-          sql<string>`cast(${value("version")} as text)`.as("client_version"),
-          sql<string | null>`cast(${value("origin")} as text)`.as("public_origin"),
-          sql<number>`cast(${value("proofAt")} as bigint)`.as("proof_at"),
-          sql<number>`cast(${value("now")} as bigint)`.as("registered_at"),
-        ])
-        .where("devices.id", "=", value("device"))
-        .where("devices.retired_at", "is", null)
-        // A retirement at the same time comes wholly before or wholly after this.
-        .$if(kind === "postgres", (query) => query.forShare()),
-    )
-    .onConflict((conflict) =>
-      conflict
-        .column("device_id")
-        .doUpdateSet((eb) => ({
-          client_version: eb.ref("excluded.client_version"),
-          public_origin: eb.ref("excluded.public_origin"),
-          proof_at: eb.ref("excluded.proof_at"),
-          registered_at: eb.ref("excluded.registered_at"),
-        }))
-        .whereRef("connect_instances.instance_id", "=", "excluded.instance_id")
-        .where((eb) =>
-          eb.or([
-            eb("connect_instances.proof_at", "<=", eb.ref("excluded.proof_at")),
-            // It was taken while the clocks were ahead, and would be the newest until then.
-            eb("connect_instances.proof_at", ">", value("latest")),
-          ]),
-        )
-        .where("connect_instances.retired_at", "is", null),
-    )
-    .returning("device_id");
-}
-
-export type ActiveInstance = Awaited<ReturnType<ReturnType<typeof activeInstances>["execute"]>>[number];
-
-export function entryOf(row: ActiveInstance): DirectoryEntry {
-  return {
-    instance_id: row.instance_id,
-    device_id: row.device_id,
-    public_key: row.public_key,
-    client_version: row.client_version,
-    public_origin: row.public_origin,
-    display_name: shownDeviceName(row),
-    registered_at: new Date(row.registered_at).toISOString(),
-  };
-}
 
 export interface DirectoryDependencies {
   store: Store;
@@ -206,23 +29,31 @@ export interface DirectoryDependencies {
   acceptsLoopback: boolean;
 }
 
+/** A directory's entries as JSON, of one client version each. */
+type Listing = { client_version: string; entries: string }[];
+
 export class Directory {
   readonly #deps: DirectoryDependencies;
   readonly #keys = new VerifyingKeys(LIMITS.account.admittedKeys);
   readonly #listed: Compiled<Listed, ReturnType<typeof listing>>;
-  readonly #binding: Compiled<Bound, ReturnType<typeof binding>>;
+  /** Writes a binding and answers the directory with it; null if it wasn't written. */
+  readonly #write: (values: Bound & Listed) => Promise<Listing | null>;
 
   constructor(deps: DirectoryDependencies) {
+    const { store } = deps;
     this.#deps = deps;
-    this.#listed = new Compiled(deps.store.db, (db, value) => listing(db, value, deps.store.kind));
-    this.#binding = new Compiled(deps.store.db, (db, value) => binding(db, value, deps.store.kind));
+    this.#listed = new Compiled(store.db, (db, value) => listing(db, value, store.kind));
+    this.#write = store.kind === "postgres" ? this.#writingAndListing() : this.#writingThenListing();
   }
 
   /** The active instances of the device's member, as JSON. Changes nothing. */
   async read(device: Device): Promise<JsonText> {
-    const { store, clock, gate } = this.#deps;
+    const { store, clock } = this.#deps;
     const now = clock.now();
-    const rows = await this.#listed.rows(store.db, { member: device.member });
+    return this.#directory(device, now, await this.#listed.rows(store.db, { member: device.member }));
+  }
+
+  #directory(device: Device, now: number, listed: Listing): JsonText {
     const head = JSON.stringify({
       protocol_version: 1,
       account_id: device.member,
@@ -231,22 +62,25 @@ export class Directory {
       issued_at: new Date(now).toISOString(),
       expires_at: new Date(now + LIFETIME_MS).toISOString(),
     });
-    const entries = rows.filter((row) => gate.lists(row.client_version)).map((row) => row.entries);
+    const entries = listed
+      .filter((row) => this.#deps.gate.lists(row.client_version))
+      .map((row) => row.entries);
     return new JsonText(`${head.slice(0, -1)},"instances":[${entries.join(",")}]}`);
   }
 
   /**
-   * Binds the instance to the device, or refreshes its binding. Throws `invalid_request` for a
-   * proof that doesn't hold, `instance_conflict`, `conflict` for an older proof, and
-   * `device_disabled`.
+   * Binds the instance to the device, or refreshes its binding, and answers what `read` does.
+   * Throws `invalid_request` for a proof that doesn't hold, `instance_conflict`, `conflict` for an
+   * older proof, and `device_disabled`.
    */
-  async register(device: Device, registration: Registration, clientVersion: string): Promise<void> {
+  async register(device: Device, registration: Registration, clientVersion: string): Promise<JsonText> {
     this.#verify(device, registration, clientVersion);
     let bound = await this.#bind(device, registration);
-    if (bound === null && (await this.#retireLeftover(registration.instance_id)))
+    if (bound === "taken" && (await this.#retireLeftover(registration.instance_id)))
       bound = await this.#bind(device, registration);
-    if (bound === null) throw new Refusal("instance_conflict");
-    if (!bound) throw await this.#whyNot(device, registration);
+    if (bound === "taken") throw new Refusal("instance_conflict");
+    if (bound === null) throw await this.#whyNot(device, registration);
+    return bound;
   }
 
   #verify(device: Device, registration: Registration, clientVersion: string): void {
@@ -276,28 +110,46 @@ export class Directory {
       throw malformed("'signature' doesn't fit the registration, this device and this service.");
   }
 
-  /** Whether it was written. Null if another device has this instance (DIR-029). */
-  async #bind(device: Device, registration: Registration): Promise<boolean | null> {
-    const { store, clock } = this.#deps;
-    const now = clock.now();
+  /** The directory; null if nothing was written, "taken" if another device has this instance (DIR-029). */
+  async #bind(device: Device, registration: Registration): Promise<JsonText | "taken" | null> {
+    const now = this.#deps.clock.now();
     try {
-      const rows = await store.write((db) =>
-        this.#binding.rows(db, {
-          device: device.id,
-          instance: registration.instance_id,
-          key: registration.public_key,
-          version: registration.client_version,
-          origin: registration.public_origin,
-          proofAt: milliseconds(registration.issued_at),
-          now,
-          latest: now + LATEST_MS,
-        }),
-      );
-      return rows.length > 0;
+      const listed = await this.#write({
+        device: device.id,
+        member: device.member,
+        instance: registration.instance_id,
+        key: registration.public_key,
+        version: registration.client_version,
+        origin: registration.public_origin,
+        proofAt: milliseconds(registration.issued_at),
+        now,
+        latest: now + LATEST_MS,
+      });
+      return listed === null ? null : this.#directory(device, now, listed);
     } catch (error) {
-      if (isDuplicate(error)) return null;
+      if (isDuplicate(error)) return "taken";
       throw error;
     }
+  }
+
+  #writingAndListing(): (values: Bound & Listed) => Promise<Listing | null> {
+    const { db } = this.#deps.store;
+    const statement = new Compiled(db, bindingWithListing);
+    return async (values) => {
+      const rows = await statement.rows(db, values);
+      return rows.some((row) => row.is_written) ? rows : null;
+    };
+  }
+
+  #writingThenListing(): (values: Bound & Listed) => Promise<Listing | null> {
+    const { store } = this.#deps;
+    const statement = new Compiled<Bound, ReturnType<typeof binding>>(store.db, (db, value) =>
+      binding(db, value, store.kind),
+    );
+    return async (values) => {
+      const rows = await store.write((db) => statement.rows(db, values));
+      return rows.length === 0 ? null : this.#listed.rows(store.db, values);
+    };
   }
 
   /**

@@ -7,7 +7,7 @@ import { type Acting, type Connections, INCOMING_SHOWN, isOpen } from "../connec
 import { type Person, peopleOf } from "../connections/people.ts";
 import type { Sharing } from "../connections/sharing.ts";
 import type { Selection, Tickets } from "../connections/tickets.ts";
-import { activeInstances, entryOf } from "../directory/directory.ts";
+import { activeInstances, entryOf } from "../directory/instances.ts";
 import type { GroupConnectionsTable, GroupInvitationsTable } from "../store/schema.ts";
 import type { Store } from "../store/store.ts";
 import { type Html, html } from "./html.ts";
