@@ -12,7 +12,7 @@ import type { Device } from "../devices/devices.ts";
 import { JsonText } from "../json-text.ts";
 import { Compiled } from "../store/compiled.ts";
 import { isDuplicate, type Store } from "../store/store.ts";
-import { type Bound, binding, bindingWithListing, type Listed, listing } from "./statements.ts";
+import { type Bound, binding, type Listed, listing, refreshWithListing } from "./statements.ts";
 import type { VersionGate } from "./version-gate.ts";
 
 const LIFETIME_MS = LIMITS.account.directorySeconds * 1000;
@@ -36,14 +36,16 @@ export class Directory {
   readonly #deps: DirectoryDependencies;
   readonly #keys = new VerifyingKeys(LIMITS.account.admittedKeys);
   readonly #listed: Compiled<Listed, ReturnType<typeof listing>>;
-  /** Writes a binding and answers the directory with it; null if it wasn't written. */
-  readonly #write: (values: Bound & Listed) => Promise<Listing | null>;
+  readonly #bound: Compiled<Bound, ReturnType<typeof binding>>;
+  /** Null where one statement can't do both. */
+  readonly #refreshed: Compiled<Bound & Listed, ReturnType<typeof refreshWithListing>> | null;
 
   constructor(deps: DirectoryDependencies) {
-    const { store } = deps;
+    const { kind, db: built } = deps.store;
     this.#deps = deps;
-    this.#listed = new Compiled(store.db, (db, value) => listing(db, value, store.kind));
-    this.#write = store.kind === "postgres" ? this.#writingAndListing() : this.#writingThenListing();
+    this.#listed = new Compiled(built, (db, value) => listing(db, value, kind));
+    this.#bound = new Compiled(built, (db, value) => binding(db, value, kind));
+    this.#refreshed = kind === "postgres" ? new Compiled(built, refreshWithListing) : null;
   }
 
   /** The active instances of the device's member, as JSON. Changes nothing. */
@@ -132,24 +134,15 @@ export class Directory {
     }
   }
 
-  #writingAndListing(): (values: Bound & Listed) => Promise<Listing | null> {
-    const { db } = this.#deps.store;
-    const statement = new Compiled(db, bindingWithListing);
-    return async (values) => {
-      const rows = await statement.rows(db, values);
-      return rows.some((row) => row.is_written) ? rows : null;
-    };
-  }
-
-  #writingThenListing(): (values: Bound & Listed) => Promise<Listing | null> {
+  /** Writes a binding and answers the directory with it; null if it wasn't written. */
+  async #write(values: Bound & Listed): Promise<Listing | null> {
     const { store } = this.#deps;
-    const statement = new Compiled<Bound, ReturnType<typeof binding>>(store.db, (db, value) =>
-      binding(db, value, store.kind),
-    );
-    return async (values) => {
-      const rows = await store.write((db) => statement.rows(db, values));
-      return rows.length === 0 ? null : this.#listed.rows(store.db, values);
-    };
+    if (this.#refreshed !== null) {
+      const rows = await this.#refreshed.rows(store.db, values);
+      if (rows.some((row) => row.is_written)) return rows;
+    }
+    const written = await store.write((db) => this.#bound.rows(db, values));
+    return written.length === 0 ? null : this.#listed.rows(store.db, values);
   }
 
   /**

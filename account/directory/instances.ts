@@ -3,21 +3,23 @@ import type { DirectoryEntry } from "../../shared/wire/v1/account.ts";
 import { shownDeviceName } from "../devices/devices.ts";
 import type { Queries } from "../store/store.ts";
 
-/** Active bindings, with what others see of them. */
+/** What others see of a binding, and of its device. */
+export const SHOWN = [
+  "connect_instances.instance_id",
+  "connect_instances.device_id",
+  "connect_instances.public_key",
+  "connect_instances.client_version",
+  "connect_instances.public_origin",
+  "connect_instances.registered_at",
+  "devices.display_name",
+  "devices.hostname",
+] as const;
+
 export function activeInstances(db: Queries) {
   return db
     .selectFrom("connect_instances")
     .innerJoin("devices", "devices.id", "connect_instances.device_id")
-    .select([
-      "connect_instances.instance_id",
-      "connect_instances.device_id",
-      "connect_instances.public_key",
-      "connect_instances.client_version",
-      "connect_instances.public_origin",
-      "connect_instances.registered_at",
-      "devices.display_name",
-      "devices.hostname",
-    ])
+    .select(SHOWN)
     .where("connect_instances.retired_at", "is", null)
     .where("devices.retired_at", "is", null);
 }

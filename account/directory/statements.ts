@@ -4,7 +4,7 @@ import type { DirectoryEntry } from "../../shared/wire/v1/account.ts";
 import { shownDeviceNameSql } from "../devices/devices.ts";
 import type { Places } from "../store/compiled.ts";
 import type { Queries, Store } from "../store/store.ts";
-import { activeInstances } from "./instances.ts";
+import { activeInstances, SHOWN } from "./instances.ts";
 
 export interface Listed {
   member: string;
@@ -102,7 +102,7 @@ export interface Bound {
 
 /**
  * One statement, so that every condition holds when it writes: the device is active, the binding is
- * the device's own, and no newer proof was there before. Answers the row if it has written.
+ * the device's own, and no newer proof was there before. Answers a row if it has written.
  */
 export function binding(db: Queries, value: Places<Bound>, kind: Store["kind"]) {
   return db
@@ -154,37 +154,46 @@ export function binding(db: Queries, value: Places<Bound>, kind: Store["kind"]) 
         )
         .where("connect_instances.retired_at", "is", null),
     )
-    .returningAll();
+    .returning("device_id");
 }
 
 /**
- * Writes the binding and lists the member's directory with it, in one statement of PostgreSQL. If
- * it has written, `is_written` is true in one of the rows: that of the binding, which the statement
- * can't read from the table yet.
+ * Refreshes a binding under the conditions of `binding` and lists the member's directory with it,
+ * in one statement of PostgreSQL: a refresh each minute is almost all that a service is asked. It
+ * needn't lock the device, because a retirement writes to the binding too. If it has written,
+ * `is_written` is true in one of the rows: that of the binding, which the statement can't read from
+ * the table yet.
  */
-export function bindingWithListing(db: Queries, value: Places<Bound & Listed>) {
+export function refreshWithListing(db: Queries, value: Places<Bound & Listed>) {
   return db
-    .with("written", () => binding(db, value, "postgres"))
+    .with("written", () =>
+      db
+        .updateTable("connect_instances")
+        .from("devices")
+        .set({
+          client_version: value("version"),
+          public_origin: value("origin"),
+          proof_at: value("proofAt"),
+          registered_at: value("now"),
+        })
+        .where("connect_instances.device_id", "=", value("device"))
+        .where("connect_instances.instance_id", "=", value("instance"))
+        .where((eb) =>
+          eb.or([
+            eb("connect_instances.proof_at", "<=", value("proofAt")),
+            eb("connect_instances.proof_at", ">", value("latest")),
+          ]),
+        )
+        .where("connect_instances.retired_at", "is", null)
+        .whereRef("devices.id", "=", "connect_instances.device_id")
+        .where("devices.retired_at", "is", null)
+        .returning([...SHOWN, sql<boolean>`true`.as("is_written")]),
+    )
     .selectFrom((eb) =>
       ofMember(db, value)
         .where("connect_instances.device_id", "!=", value("device"))
         .select(sql<boolean>`false`.as("is_written"))
-        .unionAll(
-          eb
-            .selectFrom("written")
-            .innerJoin("devices", "devices.id", "written.device_id")
-            .select([
-              "written.instance_id",
-              "written.device_id",
-              "written.public_key",
-              "written.client_version",
-              "written.public_origin",
-              "written.registered_at",
-              "devices.display_name",
-              "devices.hostname",
-              sql<boolean>`true`.as("is_written"),
-            ]),
-        )
+        .unionAll(eb.selectFrom("written").selectAll())
         .as("active"),
     )
     .select(["client_version", entries("postgres"), sql<boolean>`bool_or(is_written)`.as("is_written")])
