@@ -112,7 +112,10 @@ export class Directory {
       throw malformed("'signature' doesn't fit the registration, this device and this service.");
   }
 
-  /** The directory; null if nothing was written, "taken" if another device has this instance (DIR-029). */
+  /**
+   * The directory with the binding; null if nothing was written, "taken" if another device has this
+   * instance (DIR-029).
+   */
   async #bind(device: Device, registration: Registration): Promise<JsonText | "taken" | null> {
     const now = this.#deps.clock.now();
     try {

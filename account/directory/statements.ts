@@ -158,11 +158,11 @@ export function binding(db: Queries, value: Places<Bound>, kind: Store["kind"]) 
 }
 
 /**
- * Refreshes a binding under the conditions of `binding` and lists the member's directory with it,
- * in one statement of PostgreSQL: a refresh each minute is almost all that a service is asked. It
- * needn't lock the device, because a retirement writes to the binding too. If it has written,
- * `is_written` is true in one of the rows: that of the binding, which the statement can't read from
- * the table yet.
+ * Refreshes the device's own binding and lists the member's directory with it, in one statement of
+ * PostgreSQL: a refresh each minute is almost all that a service is asked. What it doesn't write,
+ * `binding` may. It needn't lock the device, because a retirement writes to the binding too. If it
+ * has written, `is_written` is true in one of the rows: that of the binding, which the statement
+ * can't read from the table yet.
  */
 export function refreshWithListing(db: Queries, value: Places<Bound & Listed>) {
   return db
@@ -178,12 +178,7 @@ export function refreshWithListing(db: Queries, value: Places<Bound & Listed>) {
         })
         .where("connect_instances.device_id", "=", value("device"))
         .where("connect_instances.instance_id", "=", value("instance"))
-        .where((eb) =>
-          eb.or([
-            eb("connect_instances.proof_at", "<=", value("proofAt")),
-            eb("connect_instances.proof_at", ">", value("latest")),
-          ]),
-        )
+        .where("connect_instances.proof_at", "<=", value("proofAt"))
         .where("connect_instances.retired_at", "is", null)
         .whereRef("devices.id", "=", "connect_instances.device_id")
         .where("devices.retired_at", "is", null)

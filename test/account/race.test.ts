@@ -68,6 +68,8 @@ for (const kind of KINDS) {
       verifies("DIR-027", "DIR-028");
       for (let round = 0; round < ROUNDS; round += 1) {
         const pairs = (await devices(16)).map((device) => ({ device, instance: new TestInstance() }));
+        // Half of them refresh what is there.
+        for (const { device, instance } of pairs.slice(8)) await device.register(instance);
         await Promise.all(
           pairs.flatMap(({ device, instance }, index) => {
             const register = async () => device.register(instance);

@@ -181,6 +181,24 @@ for (const kind of KINDS) {
       const late = await device.post("/v1/connect/instances", older);
       assert.equal(late.status, 409);
       assert.equal((await bindingOf(device.id))?.public_origin, "https://new.example");
+
+      const old = device.registration(instance, { public_origin: "https://old.example" });
+      service.clock.advance(10);
+      await device.register(instance, { public_origin: "https://newest.example" });
+      assert.equal((await device.post("/v1/connect/instances", old)).status, 409);
+      assert.equal((await bindingOf(device.id))?.public_origin, "https://newest.example");
+    });
+
+    it("says when an instance was last in contact, at its first registration and at each refresh", async () => {
+      const { service, device, instance, bindingOf } = registrant;
+      for (let contact = 0; contact < 3; contact += 1) {
+        service.clock.advance(60_000);
+        const { body } = await device.register(instance);
+        const [entry] = body.instances;
+        assert.equal(entry.registered_at, new Date(service.clock.now()).toISOString());
+        assert.deepEqual(body.instances, (await device.directory()).body.instances);
+        assert.equal((await bindingOf(device.id))?.registered_at, service.clock.now());
+      }
     });
 
     it("lets another device bind an instance whose device was retired", async () => {
