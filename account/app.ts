@@ -1,7 +1,8 @@
 /**
- * The service as a listener of node:http. Every request passes in this order: request id, operators'
- * endpoints, security headers, Host, then the API of daemons or the pages of members. Express serves
- * the pages only: every daemon asks the API each minute, and Express took a tenth of its time.
+ * The service as a listener of node:http. Every request passes in this order: request id,
+ * operators' endpoints, security headers, Host, then the API of daemons or the pages of members.
+ * Express serves the pages only: every daemon asks the API each minute, and Express took a tenth of
+ * its time.
  */
 import { IncomingMessage, type RequestListener, ServerResponse } from "node:http";
 import { Socket } from "node:net";
@@ -58,9 +59,7 @@ export function createApp(deps: AppDependencies): RequestListener {
     if (!isFor(host, request)) fail(wrongHost(origin));
     else if (api.has(path)) api.serve(path, request, response).catch(fail);
     else {
-      pages(request as Request, response as Response, (error?: unknown) =>
-        fail(error ?? new Refusal("not_found", { remedy: "Check the address." })),
-      );
+      pages(request as Request, response as Response, fail);
     }
   };
 }
@@ -86,6 +85,9 @@ function pagesOf(deps: AppDependencies): Express {
   const app = strictApplication();
   addFixedFiles(app);
   addPages(app, deps, deps.site);
+  app.use(() => {
+    throw new Refusal("not_found", { remedy: "Check the address." });
+  });
   return app;
 }
 
