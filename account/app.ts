@@ -1,6 +1,6 @@
 /**
- * The service as a listener of node:http. Every request passes in this order: request id,
- * operators' endpoints, security headers, Host, then the API of daemons or the pages of members.
+ * The service as a listener of node:http. Every request passes in this order: request id, security
+ * headers, operators' endpoints, Host, then the API of daemons or the pages of members.
  * Express serves the pages only: every daemon asks the API each minute, and Express took a tenth of
  * its time.
  */
@@ -35,6 +35,7 @@ export interface AppDependencies extends ApiDependencies, SiteDependencies {
   trouble: () => Promise<string | null>;
 }
 
+/** Answers every request that comes to the service, also with what refuses it. */
 export function createApp(deps: AppDependencies): RequestListener {
   const { origin, clock, requestIds, metrics } = deps;
   const operation = operationRoutes(deps);
@@ -44,6 +45,7 @@ export function createApp(deps: AppDependencies): RequestListener {
   const { host } = new URL(origin);
   return (request, response) => {
     response.setHeader(HEADERS.requestId, requestIds.next());
+    for (const [name, value] of headers) response.setHeader(name, value);
     const begun = clock.monotonic();
     const path = pathOf(request);
     response.once("finish", () => {
@@ -51,16 +53,10 @@ export function createApp(deps: AppDependencies): RequestListener {
       metrics.request(route, response.statusCode, (clock.monotonic() - begun) / 1000);
     });
     const fail = (error: unknown): void => refuse(error, request, response, deps);
-    if (operation.has(path)) {
-      operation.serve(path, request, response).catch(fail);
-      return;
-    }
-    for (const [name, value] of headers) response.setHeader(name, value);
-    if (!isFor(host, request)) fail(wrongHost(origin));
+    if (operation.has(path)) operation.serve(path, request, response).catch(fail);
+    else if (!isFor(host, request)) fail(wrongHost(origin));
     else if (api.has(path)) api.serve(path, request, response).catch(fail);
-    else {
-      pages(request as Request, response as Response, fail);
-    }
+    else pages(request as Request, response as Response, fail);
   };
 }
 
@@ -125,7 +121,7 @@ function wrongHost(origin: string): Refusal {
 }
 
 /**
- * What every answer but the operators' has: no inline script, no inline style, no foreign source.
+ * What every answer has: no inline script, no inline style, no foreign source.
  * Helmet sets the same each time, so it is asked once.
  */
 function securityHeaders(origin: string): [string, string][] {

@@ -15,6 +15,7 @@ export const SHOWN = [
   "devices.hostname",
 ] as const;
 
+/** Active bindings of active devices. */
 export function activeInstances(db: Queries) {
   return db
     .selectFrom("connect_instances")
@@ -26,6 +27,7 @@ export function activeInstances(db: Queries) {
 
 export type ActiveInstance = Awaited<ReturnType<ReturnType<typeof activeInstances>["execute"]>>[number];
 
+/** A binding as the directory lists it (DIR-042). */
 export function entryOf(row: ActiveInstance): DirectoryEntry {
   return {
     instance_id: row.instance_id,
