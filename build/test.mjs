@@ -2,8 +2,8 @@
  * `npm test [-- FILES]`: sets up what is missing, builds, and runs mocha over real parts. Works on
  * a fresh clone. FILES narrow the run: paths or globs below test/, then mocha's options, or those
  * alone.
- * `--withstand`, `--package`, `--agents` and `--editor` run the longer suites of these names
- * instead. Files that fail run once more, alone (build/suite.mjs). The last line is `N passed,
+ * `--withstand`, `--package`, `--agents` and `--editor` in front of them run the longer suites of
+ * these names instead. Files that fail run once more, alone (build/suite.mjs). The last line is `N passed,
  * N failed`.
  */
 import "./node-version.cjs";
@@ -72,6 +72,7 @@ if (first === "--editor") {
 const longer = LONGER.find((folder) => first === `--${folder}`);
 if (longer !== undefined && !ONCE.includes(longer) && rest.length === 0)
   await runAll(testFiles(`test/${longer}`), 1);
-const files = longer === undefined ? [first] : [`test/${longer}/**/*.test.ts`];
-if (longer === undefined && first.startsWith("-")) files.unshift(...usual);
-process.exit(runHere([...files, ...rest]) ? 0 : 1);
+const narrowing = longer === undefined ? [first, ...rest] : rest;
+const namesFiles = narrowing[0]?.startsWith("-") === false;
+const all = longer === undefined ? usual : [`test/${longer}/**/*.test.ts`];
+process.exit(runHere(namesFiles ? narrowing : [...all, ...narrowing]) ? 0 : 1);

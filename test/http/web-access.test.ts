@@ -136,6 +136,28 @@ describe("access over the Web listener", () => {
     assert.equal((await setting.send("GET", "/", { headers: framed })).status, 403);
   });
 
+  it("names the cookie after the port of the origin that the browser uses, not the listener's", async () => {
+    verifies("WB-051");
+    for (const [manualOrigin, port] of [
+      ["https://office.example", 443],
+      ["https://office.example:8443", 8443],
+    ] as const) {
+      const behind = await openSetting({ handlers: who, manualOrigin });
+      const { host } = new URL(manualOrigin);
+      const headers = { host, origin: manualOrigin };
+      const body = { login_link_code: behind.links.create() };
+      const answer = await behind.send("POST", SESSION, { headers, body });
+      assert.equal(answer.status, 200);
+      const cookie = cookieOf(answer);
+      assert.ok(cookie.startsWith(`__Host-svc_access_${port}=`), cookie);
+      const own = { headers: { host, cookie } };
+      assert.equal((await behind.send("GET", `${API_PREFIX}/web-access`, own)).status, 200);
+      const other = { headers: { host, cookie: cookie.replace(`_${port}=`, `_${behind.port}=`) } };
+      assert.equal((await behind.send("GET", `${API_PREFIX}/web-access`, other)).status, 401);
+      await behind.close();
+    }
+  });
+
   it("makes a session of a login link, once, within five minutes", async () => {
     verifies("WB-053", "WB-054");
     const code = setting.links.create();

@@ -25,7 +25,7 @@ const posted = (message: object) => ({ channel: "svc.connect.frame.v1", frame_id
 
 describe("messages between the pages of a frame", () => {
   it("are taken with exactly their fields, and only of this frame", () => {
-    verifies("WB-033");
+    verifies("WB-011", "WB-033");
     const proof = (vectors("statements") as { kind: string; json: string }[]).find(
       ({ kind }) => kind === "frame",
     )!;
