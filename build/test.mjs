@@ -3,8 +3,8 @@
  * a fresh clone. FILES narrow the run: paths or globs below test/, then mocha's options, or those
  * alone.
  * `--withstand`, `--package`, `--agents` and `--editor` in front of them run the longer suites of
- * these names instead. Files that fail run once more, alone (build/suite.mjs). The last line is `N passed,
- * N failed`.
+ * these names instead. Files that fail run once more, alone (build/suite.mjs). The last line is
+ * `N passed, N failed`.
  */
 import "./node-version.cjs";
 import { spawnSync } from "node:child_process";
