@@ -66,6 +66,24 @@ describe("the pages of the account service", function () {
     }
   }
 
+  /** Presses Tab until a control whose name begins so has the focus, which has to be seen. */
+  async function tabTo(name: string): Promise<void> {
+    for (let presses = 0; presses < 40; presses += 1) {
+      await page.keyboard.press("Tab");
+      const focused = await page.evaluate(() => {
+        const control = document.activeElement!;
+        const label = control instanceof HTMLInputElement ? control.labels?.[0] : control;
+        const { outlineStyle, outlineWidth } = getComputedStyle(control);
+        return { name: label?.textContent.trim() ?? "", ring: [outlineStyle, outlineWidth] };
+      });
+      if (!focused.name.startsWith(name)) continue;
+      assert.notEqual(focused.ring[0], "none", `${name} doesn't show its focus`);
+      assert.notEqual(focused.ring[1], "0px", `${name} doesn't show its focus`);
+      return;
+    }
+    assert.fail(`Tab doesn't lead to ${name} on ${page.url()}`);
+  }
+
   function operator(): Operator {
     const { store, settings, clock } = service;
     return new Operator({ store, settings, clock, random: new RealRandom() });
@@ -156,6 +174,40 @@ describe("the pages of the account service", function () {
     await page.getByRole("button", { name: "Remove from this list" }).waitFor();
     assert.match(await page.locator("table").innerText(), /Device retired.*Desk/u);
     await checkPage();
+  });
+
+  it("can be used by keyboard alone, from the sign-in to a machine's retirement", async () => {
+    await tabTo("Sign out");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Sign in" }).waitFor();
+    await tabTo("Sign in with a passkey");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "My machines" }).waitFor();
+    const device = new TestDevice(service);
+    const grant = await device.ask();
+    await page.goto(`${service.origin}/device`);
+    await tabTo("Code");
+    await page.keyboard.type(grant.user_code);
+    await page.keyboard.press("Enter");
+    await page.getByText("Did you just start this yourself?").waitFor();
+    await tabTo("Yes, I started it: approve");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Device approved" }).waitFor();
+    await device.fetchToken(grant.device_code);
+    await page.goto(`${service.origin}/`);
+    await tabTo("Rename");
+    await page.keyboard.press("Enter");
+    await tabTo("New name");
+    await page.keyboard.type("Laptop");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "Laptop" }).waitFor();
+    await tabTo("Retire");
+    await page.keyboard.press("Enter");
+    await page.getByText("Laptop").waitFor();
+    await tabTo("Retire");
+    await page.keyboard.press("Enter");
+    await page.getByRole("heading", { name: "My machines" }).waitFor();
+    assert.equal((await device.get("/v1/device")).body.disabled, true);
   });
 
   it("sign in with the passkey, and with a recovery code once", async () => {
