@@ -18,6 +18,7 @@ import { runHere, runSuite, testFiles } from "./suite.mjs";
 ensureBuilt();
 requireCommands({
   chromium: "chromium",
+  caddy: "caddy",
   cc: "gcc",
   git: "git",
   pg_ctlcluster: "postgresql",

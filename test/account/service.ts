@@ -4,7 +4,8 @@
  */
 import { generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
-import { type IncomingHttpHeaders, request } from "node:http";
+import { type IncomingHttpHeaders, type IncomingMessage, request } from "node:http";
+import { request as secureRequest } from "node:https";
 import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -154,22 +155,27 @@ export interface Question {
   body?: string | Uint8Array;
   /** Another service than the one of the origin, behind the same name. */
   port?: number | undefined;
+  /** The authority of its certificate. */
+  ca?: string;
 }
 
 /** One request on a connection of its own, which follows no redirect. */
 export async function ask(origin: string, path: string, question: Question = {}): Promise<Answer> {
-  const { hostname, port, host } = new URL(origin);
+  const { protocol, hostname, port, host } = new URL(origin);
+  const { ca } = question;
   return new Promise((resolve, reject) => {
-    const sent = request(
+    const send = protocol === "https:" ? secureRequest : request;
+    const sent = send(
       {
-        host: hostname,
+        host: hostname.endsWith(".svc.test") ? "127.0.0.1" : hostname,
+        ...(ca !== undefined && { ca, servername: hostname }),
         port: question.port ?? port,
         path,
         method: question.method ?? "GET",
         headers: { host, ...question.headers },
         agent: false,
       },
-      (response) => {
+      (response: IncomingMessage) => {
         const chunks: Buffer[] = [];
         response.on("data", (chunk: Buffer) => chunks.push(chunk));
         response.on("end", () => {

@@ -375,7 +375,7 @@ export class Account {
       identity,
       signal: this.#abort.signal,
       origin: this.#deps.advertisedOrigin(),
-      device_id: this.#registered()?.device_id ?? null,
+      registered: this.#registered(),
     });
   }
 

@@ -15,7 +15,7 @@ interface Asked {
   /** Null when none is advertised. */
   origin: string | null;
   /** Null without a binding: then nobody asks for an identity yet. */
-  device_id: string | null;
+  registered: { device_id: string; public_origin: string | null } | null;
 }
 
 export async function checkOrigin({
@@ -25,7 +25,7 @@ export async function checkOrigin({
   identity,
   signal,
   origin,
-  device_id: deviceId,
+  registered,
 }: Asked): Promise<ResultOf<"remote_access_check">> {
   if (origin === null) {
     return {
@@ -34,14 +34,19 @@ export async function checkOrigin({
       problem: "No origin is set. Set it with 'svc origin set https://HOST'.",
     };
   }
-  if (deviceId === null) {
+  if (registered === null) {
     const problem = "This instance isn't linked to an account, so it proves its identity to nobody yet.";
+    return { origin, reached: false, problem };
+  }
+  if (registered.public_origin === null) {
+    const problem =
+      "An address of this machine isn't told to an account service elsewhere. Set one that other machines reach.";
     return { origin, reached: false, problem };
   }
   const transport = new WebTransport({ clock, random, http });
   const { instance_id: instanceId, public_key: publicKey } = identity;
   const { stranger } = await transport.challenge(
-    { via: "web", origin, instance_id: instanceId, device_id: deviceId, public_key: publicKey },
+    { via: "web", origin, instance_id: instanceId, device_id: registered.device_id, public_key: publicKey },
     clock.monotonic() + LIMITS.connect.identityAnswerSeconds * 1000,
     signal,
   );

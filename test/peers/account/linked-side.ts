@@ -8,7 +8,10 @@ import type { TestAuthority } from "../../support/certificates.ts";
 import { until } from "../../support/until.ts";
 import { Side } from "../direct/two-homes.ts";
 
-const HOSTS = join(import.meta.dirname, "../../support/test-hosts.cjs");
+/** The environment of a process that finds the hosts below .svc.test on this machine. */
+export const TEST_HOSTS = {
+  NODE_OPTIONS: `--require=${join(import.meta.dirname, "../../support/test-hosts.cjs")}`,
+};
 
 /**
  * A daemon whose Web listener has a name and a certificate. It writes what it asks of others to the
@@ -27,7 +30,7 @@ export async function secured(
     SVC_TLS_CERT: cert,
     SVC_TLS_KEY: key,
     NODE_EXTRA_CA_CERTS: authority.certificate,
-    NODE_OPTIONS: `--require=${HOSTS}`,
+    ...TEST_HOSTS,
     ...(requests === undefined ? {} : { TEST_REQUESTS: requests }),
   });
   const set = await run(["origin", "set", `https://${host}:${port}`], { home: side.daemon.home });
