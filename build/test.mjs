@@ -22,6 +22,7 @@ requireCommands({
   cc: "gcc",
   git: "git",
   pg_ctlcluster: "postgresql",
+  "/usr/sbin/pgbouncer": "pgbouncer",
   "gnutls-cli": "gnutls-bin",
   "/usr/include/gnutls/gnutls.h": "libgnutls28-dev",
 });

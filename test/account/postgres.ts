@@ -15,8 +15,8 @@ function program(name: string): string {
   return join(PACKAGES, version!, "bin", name);
 }
 
-/** PostgreSQL refuses to run as root. */
-function owner(): { uid: number; gid: number } | Record<string, never> {
+/** PostgreSQL and its poolers refuse to run as root. */
+export function owner(): { uid: number; gid: number } | Record<string, never> {
   if (process.getuid?.() !== 0) return {};
   const id = (flag: string): number =>
     Number(spawnSync("id", [flag, "postgres"], { encoding: "utf8" }).stdout);
