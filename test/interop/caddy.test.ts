@@ -1,4 +1,4 @@
-/** Debian's Caddy in front of two daemons and the account service, as docs/remote-access.md has it. */
+/** Debian's Caddy in front of two daemons and the account service, by docs/remote-access.md. */
 import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { randomBytes } from "node:crypto";
@@ -56,7 +56,7 @@ describe("behind Caddy", function () {
         adapted("desk.example.org", at("lab"), labPort!),
       ].join(""),
     );
-    caddy = spawn("caddy", ["run", "--config", join(folder, "Caddyfile")], {
+    caddy = spawn("/usr/bin/caddy", ["run", "--config", join(folder, "Caddyfile")], {
       env: { ...process.env, HOME: folder, XDG_DATA_HOME: folder, XDG_CONFIG_HOME: folder },
       stdio: ["ignore", "ignore", "pipe"],
     });
