@@ -67,16 +67,18 @@ describe("behind Caddy", function () {
       proxies: 1,
       clock: new MachineClock(),
     });
-    ca = await until("Caddy's authority", () => {
-      assert.equal(caddy.exitCode, null, said);
-      return existsSync(root) ? readFileSync(root, "utf8") : null;
+    let answered = "";
+    await until("Caddy serves the account", async () => {
+      assert.equal(caddy.exitCode, null);
+      if (!existsSync(root)) return false;
+      // It may be there before all of it is written.
+      ca = readFileSync(root, "utf8");
+      const asked = ask(service.origin, "/login", { ca });
+      answered = await asked.then(({ status }) => String(status), String);
+      return answered === "200";
+    }).catch((error: unknown) => {
+      throw new Error(`Caddy answers ${answered || "nothing"}\n${said}`, { cause: error });
     });
-    await until("Caddy serves the account", async () =>
-      ask(service.origin, "/login", { ca }).then(
-        ({ status }) => status === 200,
-        () => false,
-      ),
-    );
     const started = async (title: string, origin: string, webPort: number): Promise<Side> => {
       const side = await Side.started(title, {
         ...TEST_HOSTS,
