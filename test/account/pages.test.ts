@@ -203,7 +203,7 @@ describe("the pages of the account service", function () {
     await page.getByRole("heading", { name: "Laptop" }).waitFor();
     await tabTo("Retire");
     await page.keyboard.press("Enter");
-    await page.getByText("Laptop").waitFor();
+    await page.waitForURL(/\/devices\/retire/u);
     await tabTo("Retire");
     await page.keyboard.press("Enter");
     await page.getByRole("heading", { name: "My machines" }).waitFor();
