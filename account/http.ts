@@ -2,6 +2,7 @@
 import type { IncomingMessage, ServerResponse } from "node:http";
 import { isIP } from "node:net";
 import { ipKeyGenerator } from "express-rate-limit";
+import proxyAddress from "proxy-addr";
 import { Refusal } from "../shared/errors.ts";
 import { HEADERS } from "../shared/names.ts";
 import { JsonText } from "./json-text.ts";
@@ -14,18 +15,16 @@ export const FORM_TYPE = /^application\/x-www-form-urlencoded(?:\s*;\s*charset\s
 export type AddressOf = (request: IncomingMessage) => string;
 
 /**
- * Takes the address from `X-Forwarded-For`, as the outermost of `proxies` wrote it there, without
- * the form of IPv4 inside IPv6. What a proxy forwards that isn't an address counts as the proxy's
- * own: otherwise it could be another one every time. Some proxies forward the port as well.
+ * Takes the address that the outermost of `proxies` wrote into `X-Forwarded-For`, without the form
+ * of IPv4 inside IPv6. What a proxy forwards that isn't an address counts as the proxy's own:
+ * otherwise it could be another one every time. Some proxies forward the port as well.
  */
 export function addressReader(proxies: number): AddressOf {
   return (request) => {
-    const own = request.socket.remoteAddress ?? "";
-    const forwarded = request.headers["x-forwarded-for"];
-    const hops = proxies === 0 || typeof forwarded !== "string" ? [] : forwarded.split(",").reverse();
-    const farthest = hops[Math.min(proxies, hops.length) - 1]?.trim() ?? "";
-    const named = farthest.replace(/^(?:\[(.+)\](?::\d+)?|([^:]+):\d+)$/u, "$1$2");
-    const address = isIP(named) === 0 ? own : named;
+    // Undefined, whatever its type says, once the connection has ended.
+    const forwarded: string | undefined = proxyAddress(request, (_address, hop) => hop < proxies);
+    const named = (forwarded ?? "").replace(/^(?:\[(.+)\](?::\d+)?|([^:]+):\d+)$/u, "$1$2");
+    const address = isIP(named) === 0 ? (request.socket.remoteAddress ?? "") : named;
     return address.replace(/^::ffff:(?=[0-9.]+$)/u, "");
   };
 }
