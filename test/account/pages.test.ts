@@ -1,10 +1,12 @@
 /** The pages in a real browser, with Chromium's virtual authenticator. */
+
 import assert from "node:assert/strict";
 import type { Browser, BrowserContext, CDPSession, Page } from "playwright-core";
 import { useInvitation } from "../../account/members/invitations.ts";
 import { Operator } from "../../account/operator.ts";
 import { RealRandom } from "../../platform/real-random.ts";
 import { LIMITS } from "../../shared/limits.ts";
+import { wear } from "../browser/at-rest.ts";
 import { violations } from "../browser/axe.ts";
 import { launchBrowser } from "../browser/setting.ts";
 import { trusting } from "./issuers.ts";
@@ -59,7 +61,7 @@ describe("the pages of the account service", function () {
   /** Nothing that axe finds and nothing wider than the window, in light and dark. */
   async function checkPage(): Promise<void> {
     for (const colorScheme of ["light", "dark"] as const) {
-      await page.emulateMedia({ colorScheme });
+      await wear(page, { colorScheme });
       assert.deepEqual(await violations(page), [], `${page.url()} ${colorScheme}`);
       const wide = await page.evaluate(() => document.documentElement.scrollWidth);
       assert.ok(wide <= 360, `${page.url()} is ${wide} px wide`);

@@ -3,10 +3,12 @@
  * Claude Code and the real Codex in them. What their models say is scripted; everything else took
  * place. Needs a built dist/, and npm for the first time.
  */
+
 import { existsSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
+import { takePicture } from "../browser/at-rest.ts";
 import { launchBrowser, openGroup, Setting, type WindowOptions } from "../browser/setting.ts";
 import { AgentsSetting } from "./setting.ts";
 
@@ -118,10 +120,10 @@ try {
     if ((options.width ?? 0) >= 700) await openGroup(page, TITLE);
     await page.locator(".group-title").waitFor();
     const element = await act(page);
-    await page.waitForTimeout(1500);
-    const path = join(IMAGES, `${name}.png`);
-    if (typeof element === "string") await page.locator(element).screenshot({ path });
-    else await page.screenshot({ path });
+    await takePicture(
+      typeof element === "string" ? page.locator(element) : page,
+      join(IMAGES, `${name}.png`),
+    );
     await context.close();
     console.log(`${name}.png`);
   };

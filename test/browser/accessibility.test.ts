@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
 import { until } from "../support/until.ts";
+import { wear } from "./at-rest.ts";
 import { COLOR_RULES, violations } from "./axe.ts";
 import { converse } from "./conversation.ts";
 import { choose, closed } from "./menus.ts";
@@ -12,14 +13,13 @@ import { checkTargets } from "./targets.ts";
 const THEMES = ["light", "dark", "hc-light", "hc-dark"] as const;
 const WIDTHS = [1360, 900, 360] as const;
 
-/** The system changes to another theme while the page is open; the components have followed it. */
-async function wear(page: Page, theme: (typeof THEMES)[number]): Promise<void> {
-  await page.emulateMedia({
+/** The system changes to another theme while the page is open. */
+async function wearTheme(page: Page, theme: (typeof THEMES)[number]): Promise<void> {
+  await wear(page, {
     colorScheme: theme.endsWith("dark") ? "dark" : "light",
     contrast: theme.startsWith("hc") ? "more" : "no-preference",
   });
   await page.locator(`html[data-theme=${theme}]`).waitFor();
-  await page.evaluate("new Promise((done) => requestAnimationFrame(done))");
 }
 
 describe("Workbench: accessibility", () => {
@@ -79,7 +79,7 @@ describe("Workbench: accessibility", () => {
       ] as const) {
         await page.setViewportSize({ width, height: 900 });
         for (const [at, theme] of themes.entries()) {
-          await wear(page, theme);
+          await wearTheme(page, theme);
           const found = await violations(page, within, at === 0 ? undefined : COLOR_RULES);
           assert.deepEqual(found, [], `${what} at ${width} px in ${theme}`);
         }

@@ -9,6 +9,7 @@ import { TestService } from "../account/service.ts";
 import { TestAuthority } from "../support/certificates.ts";
 import { MachineClock } from "../support/manual-clock.ts";
 import { until } from "../support/until.ts";
+import { takePicture, wear } from "./at-rest.ts";
 import { clean, openConnections } from "./connections-dialog.ts";
 import { launchBrowser, openGroup, Setting } from "./setting.ts";
 
@@ -28,7 +29,7 @@ describe("Workbench: the account", function () {
   const press = (label: string) => dialog().locator("vscode-button", { hasText: label }).click();
   const picture = async (name: string): Promise<void> => {
     const folder = process.env["SVC_TEST_PICTURES"];
-    if (folder !== undefined) await page.screenshot({ path: join(folder, `${name}.png`) });
+    if (folder !== undefined) await takePicture(page, join(folder, `${name}.png`));
   };
   const openAccount = async () => {
     await page.locator("svc-settings-menu button[aria-haspopup=menu]").click();
@@ -147,10 +148,10 @@ describe("Workbench: the account", function () {
     await connections.locator(".connection", { hasText: "Lab machine" }).waitFor();
     await clean(page, "connections of both kinds");
     await picture("account-connections");
-    await page.emulateMedia({ colorScheme: "light" });
+    await wear(page, { colorScheme: "light" });
     await clean(page, "connections of both kinds, light");
     await picture("account-connections-light");
-    await page.emulateMedia({ colorScheme: "dark" });
+    await wear(page, { colorScheme: "dark" });
     await connections.locator("vscode-button", { hasText: "Show the account…" }).click();
     await dialog().waitFor();
     await connections.waitFor({ state: "detached" });

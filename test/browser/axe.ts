@@ -2,6 +2,7 @@
 import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import type { Frame, Page } from "playwright-core";
+import { atRest } from "./at-rest.ts";
 
 const AXE = readFileSync(createRequire(import.meta.url).resolve("axe-core/axe.min.js"), "utf8");
 
@@ -16,13 +17,14 @@ export const COLOR_RULES = ["color-contrast", "link-in-text-block"];
 
 /**
  * Rules of WCAG 2.2 A and AA and the best practices, or only those of `rules`, over the whole page
- * or frame, or only over what `within` selects.
+ * or frame at rest, or only over what `within` selects.
  */
 export async function violations(
   page: Page | Frame,
   within = "html",
   rules?: readonly string[],
 ): Promise<string[]> {
+  await atRest(page);
   if (!(await page.evaluate("'axe' in globalThis"))) await page.evaluate(AXE);
   const options = rules === undefined ? {} : { runOnly: { type: "rule", values: rules } };
   const found = await page.evaluate(

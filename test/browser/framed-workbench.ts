@@ -2,6 +2,7 @@
  * A real Workbench in a frame: the lab is a daemon over HTTPS below one name of this machine, and
  * the pages around it, of other names, are the test's.
  */
+
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
 import { readFileSync } from "node:fs";
@@ -14,6 +15,7 @@ import { freePort, TestInstance, TestService } from "../account/service.ts";
 import { TestAuthority } from "../support/certificates.ts";
 import { MachineClock } from "../support/manual-clock.ts";
 import { until } from "../support/until.ts";
+import { takePicture } from "./at-rest.ts";
 import { launchBrowser, Setting } from "./setting.ts";
 
 /** A page that can frame, and writes down what it hears from whom. */
@@ -126,7 +128,7 @@ export class EntryPage {
 
   async picture(name: string): Promise<void> {
     const folder = process.env["SVC_TEST_PICTURES"];
-    if (folder !== undefined) await this.page.screenshot({ path: join(folder, `${name}.png`) });
+    if (folder !== undefined) await takePicture(this.page, join(folder, `${name}.png`));
   }
 }
 

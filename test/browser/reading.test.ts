@@ -6,6 +6,7 @@ import assert from "node:assert/strict";
 import type { Locator, Page } from "playwright-core";
 import { textOf } from "../support/events.ts";
 import { until } from "../support/until.ts";
+import { wear } from "./at-rest.ts";
 import { openGroup, type Setting, useSetting } from "./setting.ts";
 
 const PIXEL =
@@ -433,7 +434,7 @@ describe("Workbench: reading", () => {
     await openGroup(phone.page, "rows");
     await phone.page.locator(".bottom-tab", { hasText: "Actors" }).click();
     // What is owed and what leads somewhere is seen in forced colours as well.
-    await column.page.emulateMedia({ forcedColors: "active" });
+    await wear(column.page, { forcedColors: "active" });
     const owed = column.page.locator(".message.owes").first();
     assert.equal(await owed.evaluate((message) => getComputedStyle(message).borderLeftWidth), "2px");
     const [link, system] = await owed.locator(".answer").evaluate((answer) => {
@@ -444,7 +445,7 @@ describe("Workbench: reading", () => {
       return colors;
     });
     assert.equal(link, system);
-    await column.page.emulateMedia({ forcedColors: "none" });
+    await wear(column.page, { forcedColors: "none" });
     for (const { page } of [column, phone]) {
       const state = (id: string) => page.locator(`[data-actor=${id}] .actor-state`);
       await state("lead")

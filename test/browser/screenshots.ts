@@ -2,11 +2,13 @@
  * `npm run screenshots`: the pictures in docs/images, of the real daemon and a conversation that
  * really took place in it. Builds dist/ when it isn't there.
  */
+
 import { cpSync, existsSync, mkdirSync, mkdtempSync, rmSync, symlinkSync } from "node:fs";
 import { homedir } from "node:os";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { ensureBuilt } from "../../build/ensure-built.mjs";
+import { takePicture } from "./at-rest.ts";
 import { converse } from "./conversation.ts";
 import type { Setting, WindowOptions } from "./setting.ts";
 
@@ -161,9 +163,7 @@ async function take(setting: Setting, picture: Picture): Promise<void> {
 }
 
 async function save(name: string, page: Page): Promise<void> {
-  await page.evaluate(() => document.fonts.ready);
-  await page.waitForTimeout(200);
-  await page.screenshot({ path: join(IMAGES, `${name}.png`) });
+  await takePicture(page, join(IMAGES, `${name}.png`));
   console.log(`${name}.png`);
 }
 

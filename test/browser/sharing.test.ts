@@ -2,6 +2,7 @@
  * Two people of different accounts connect one Group each, in two Workbenches and on the pages of
  * the real account service, from the invitation to its end.
  */
+
 import assert from "node:assert/strict";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
@@ -10,6 +11,7 @@ import { type TestBrowser, TestService } from "../account/service.ts";
 import { verifies } from "../requirements.ts";
 import { MachineClock } from "../support/manual-clock.ts";
 import { until } from "../support/until.ts";
+import { takePicture, wear } from "./at-rest.ts";
 import { clean, close, openConnections } from "./connections-dialog.ts";
 import { launchBrowser, openGroup, Setting } from "./setting.ts";
 
@@ -41,8 +43,8 @@ describe("Workbench: connections with another account", function () {
     ] as const)
       for (const colorScheme of ["dark", "light"] as const) {
         await page.setViewportSize({ width, height });
-        await page.emulateMedia({ colorScheme });
-        await page.screenshot({ path: join(folder, `${name}-${colorScheme}-${width}.png`) });
+        await wear(page, { colorScheme });
+        await takePicture(page, join(folder, `${name}-${colorScheme}-${width}.png`));
       }
     await page.setViewportSize({ width: 1280, height: 800 });
   };

@@ -1,6 +1,7 @@
 /** What fingers can't hit, in a page of the Workbench. */
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
+import { atRest } from "./at-rest.ts";
 
 /**
  * In the page: what a finger can't hit, with its size. The pseudo-element of a small control is
@@ -24,6 +25,7 @@ const SMALL_TARGETS = `(() => {
 
 /** Everything in view can be hit, and nothing is wider than the window. */
 export async function checkTargets(page: Page, what: string): Promise<void> {
+  await atRest(page);
   assert.deepEqual(await page.evaluate(SMALL_TARGETS), [], what);
   const over = await page.evaluate("document.documentElement.scrollWidth - innerWidth");
   assert.ok(Number(over) <= 0, `${what}: wider than the window`);

@@ -2,6 +2,7 @@
  * What an account adds to the editor: its other instances in the side bar, which open in a browser,
  * and connections with other accounts, from the link that brings an invitation to their end.
  */
+
 import assert from "node:assert/strict";
 import { lookup } from "node:dns";
 import { mkdirSync } from "node:fs";
@@ -11,6 +12,7 @@ import { RealHttpClient } from "../../platform/http/real-client.ts";
 import { RealClock } from "../../platform/real-clock.ts";
 import { GroupInstance } from "../account/group-instance.ts";
 import { type TestBrowser, TestService } from "../account/service.ts";
+import { takePicture } from "../browser/at-rest.ts";
 import { launchBrowser } from "../browser/setting.ts";
 import { link, renamed, secured } from "../peers/account/linked-side.ts";
 import type { Side } from "../peers/direct/two-homes.ts";
@@ -42,7 +44,7 @@ describe("an account in the editor", function () {
   const picture = async (name: string, from = page): Promise<void> => {
     if (PICTURES === undefined) return;
     mkdirSync(PICTURES, { recursive: true });
-    await from.screenshot({ path: join(PICTURES, `${name}.png`) });
+    await takePicture(from, join(PICTURES, `${name}.png`));
   };
   const pathOf = (url: string) => url.slice(new URL(url).origin.length);
   /** The page that the editor opens while `act` is done. */

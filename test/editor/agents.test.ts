@@ -1,10 +1,12 @@
 /** The editor's own agent, and agents that a person connects, in a real editor. */
+
 import assert from "node:assert/strict";
 import { chmodSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Browser } from "playwright-core";
 import { DaemonClient } from "../../client/client.ts";
+import { takePicture } from "../browser/at-rest.ts";
 import { launchBrowser } from "../browser/setting.ts";
 import { SVC } from "../support/daemon-process.ts";
 import { until } from "../support/until.ts";
@@ -34,7 +36,7 @@ describe("agents that a person connects, in the editor", function () {
   const picture = async (name: string): Promise<void> => {
     if (PICTURES === undefined) return;
     mkdirSync(PICTURES, { recursive: true });
-    await window.page.screenshot({ path: join(PICTURES, `${name}.png`) });
+    await takePicture(window.page, join(PICTURES, `${name}.png`));
   };
   const actors = async () => (await owner.result("actor_list", { group_id: groupId })).actors;
   const actor = async (id: string) => (await actors()).find((one) => one.id === id);

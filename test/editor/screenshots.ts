@@ -3,7 +3,9 @@
  * editor, with the conversation of the Workbench's pictures. Needs the VSIX without a daemon
  * (`npm run package:vsix -- --only-universal`).
  */
+
 import { join } from "node:path";
+import { atRest, takePicture } from "../browser/at-rest.ts";
 import { converse } from "../browser/conversation.ts";
 import { launchBrowser, Setting } from "../browser/setting.ts";
 import { Editor } from "./editor.ts";
@@ -31,9 +33,8 @@ try {
       await window.inline("Groups", "api-server", "Open the Workbench");
       const workbench = await window.documentWith("svc-workbench svc-message .state");
       await page.locator(".statusbar").hover();
-      await workbench.evaluate(() => document.fonts.ready);
-      await page.waitForTimeout(500);
-      await page.screenshot({ path: join(IMAGES, `editor-${theme}.png`) });
+      await atRest(workbench);
+      await takePicture(page, join(IMAGES, `editor-${theme}.png`));
       console.log(`editor-${theme}.png`);
       await page.context().close();
     }

@@ -1,4 +1,5 @@
 /** The ticker and a Group's Direct connections in a real editor, over the extension host only. */
+
 import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
@@ -6,6 +7,7 @@ import type { Browser, Frame, Page } from "playwright-core";
 import type { DaemonClient } from "../../client/client.ts";
 import { freePort } from "../../demo/free-port.ts";
 import { LIMITS } from "../../shared/limits.ts";
+import { takePicture, wear } from "../browser/at-rest.ts";
 import { violations } from "../browser/axe.ts";
 import { type FakeActor, startFakeClaude } from "../browser/fake-claude.ts";
 import { launchBrowser } from "../browser/setting.ts";
@@ -55,7 +57,7 @@ describe("the ticker and Direct connections in the editor", function () {
   /** Looks at a webview in four themes. */
   const look = async (view: Frame, name: string): Promise<void> => {
     for (const [kind, media] of Object.entries(THEMES)) {
-      await page.emulateMedia(media);
+      await wear(page, media);
       await view.locator(`body[data-vscode-theme-kind="${kind}"]`).waitFor();
       await picture(`${name}-${kind}`);
       assert.deepEqual(await violations(view), [], kind);
@@ -64,7 +66,7 @@ describe("the ticker and Direct connections in the editor", function () {
   const picture = async (name: string): Promise<void> => {
     if (PICTURES === undefined) return;
     mkdirSync(PICTURES, { recursive: true });
-    await page.screenshot({ path: join(PICTURES, `${name}.png`) });
+    await takePicture(page, join(PICTURES, `${name}.png`));
   };
   const stateOf = async ({ group_id, actor_id: actorId }: FakeActor) => {
     const { actors } = await owner.result("actor_list", { group_id });
@@ -119,9 +121,9 @@ describe("the ticker and Direct connections in the editor", function () {
 
     it("keeps still for people who want less motion", async () => {
       const moving = () => ticker.locator("body").evaluate(() => document.getAnimations().length);
-      await page.emulateMedia({ reducedMotion: "no-preference" });
+      await wear(page, { reducedMotion: "no-preference" });
       await until("the icon of work turns", async () => (await moving()) > 0);
-      await page.emulateMedia({ reducedMotion: "reduce" });
+      await wear(page, { reducedMotion: "reduce" });
       await until("nothing moves", async () => (await moving()) === 0);
       await row().filter({ hasText: "working" }).waitFor();
     });

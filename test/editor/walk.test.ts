@@ -1,4 +1,5 @@
 /** A person's way through the extension, in a real editor with the packed VSIX. */
+
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
@@ -9,6 +10,7 @@ import { DaemonClient } from "../../client/client.ts";
 import { homePaths } from "../../client/paths.ts";
 import { isAlive } from "../../client/process-state.ts";
 import { PRODUCT_VERSION } from "../../shared/version.ts";
+import { takePicture } from "../browser/at-rest.ts";
 import { launchBrowser } from "../browser/setting.ts";
 import { DIST, plainEnvironment } from "../support/daemon-process.ts";
 import { textOf } from "../support/events.ts";
@@ -44,7 +46,7 @@ describe("the extension in the editor", function () {
   const picture = async (name: string, { page } = window): Promise<void> => {
     if (PICTURES === undefined || page.isClosed()) return;
     mkdirSync(PICTURES, { recursive: true });
-    await page.screenshot({ path: join(PICTURES, `${name}.png`) });
+    await takePicture(page, join(PICTURES, `${name}.png`));
   };
   const groupId = async (): Promise<string> => (await owner.result("group_list", {})).groups[0]!.group_id;
   const actors = async () => (await owner.result("actor_list", { group_id: await groupId() })).actors;

@@ -1,9 +1,11 @@
 /** Windows on several folders, and on folders of strangers. */
+
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import type { DaemonClient } from "../../client/client.ts";
+import { takePicture } from "../browser/at-rest.ts";
 import { type FakeActor, startFakeClaude } from "../browser/fake-claude.ts";
 import { launchBrowser } from "../browser/setting.ts";
 import { DaemonProcess } from "../support/daemon-process.ts";
@@ -26,7 +28,7 @@ describe("windows of several folders, and of strangers", function () {
   const picture = async (page: Page, name: string): Promise<void> => {
     if (PICTURES === undefined) return;
     mkdirSync(PICTURES, { recursive: true });
-    await page.screenshot({ path: join(PICTURES, `${name}.png`) });
+    await takePicture(page, join(PICTURES, `${name}.png`));
   };
   const rows = (window: EditorWindow) => window.view("Groups").locator(".monaco-list-row");
   /** From the top: the editor keeps rows in another order than it shows them. */

@@ -1,9 +1,11 @@
 /** The Workbench in a tab of a real editor, over the extension host only. */
+
 import assert from "node:assert/strict";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser, Frame, FrameLocator, Page } from "playwright-core";
 import type { DaemonClient } from "../../client/client.ts";
+import { takePicture } from "../browser/at-rest.ts";
 import { violations } from "../browser/axe.ts";
 import { launchBrowser } from "../browser/setting.ts";
 import { DaemonProcess } from "../support/daemon-process.ts";
@@ -69,7 +71,7 @@ describe("the Workbench in an editor tab", function () {
   const picture = async (name: string): Promise<void> => {
     if (PICTURES === undefined) return;
     mkdirSync(PICTURES, { recursive: true });
-    await page.screenshot({ path: join(PICTURES, `${name}.png`) });
+    await takePicture(page, join(PICTURES, `${name}.png`));
   };
   /** The document of the webview that is shown, or of the one with this number. */
   const tab = (number = 0): FrameLocator =>
@@ -355,7 +357,7 @@ describe("the Workbench in an editor tab", function () {
     await say("To the other window.");
     await other.locator("svc-feed .pill:not(.to-new)").click();
     await other.locator("svc-message", { hasText: "To the other window." }).waitFor();
-    if (PICTURES !== undefined) await moved.screenshot({ path: join(PICTURES, "other-window.png") });
+    if (PICTURES !== undefined) await takePicture(moved, join(PICTURES, "other-window.png"));
     await field.fill("");
     await moved.close();
     await window.command("svc: Open the Workbench");
