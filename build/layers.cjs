@@ -33,7 +33,7 @@ exports.fronts = [
   { folder: "daemon/ledger/search", files: ["filters", "search"] },
   {
     folder: "daemon/groups",
-    files: ["actors", "group", "group-view", "handlers", "launch-tokens", "recipients", "registry", "scopes"],
+    files: ["actors", "examinations", "group", "group-view", "handlers", "launch-tokens", "recipients", "registry", "scopes"],
   },
   { folder: "daemon/access", files: ["access-token-handlers", "access-tokens"] },
   { folder: "daemon/activity", files: ["activity", "launches"] },

@@ -201,6 +201,10 @@ export const LIMITS = {
     crowdedSeconds: 10,
     crowdedPauseMilliseconds: 20,
   },
+  health: {
+    /** How long the checks look more closely before they tell what they have found so far. */
+    lookSeconds: 3,
+  },
   mcp: {
     toolListBytes: 16 * KiB,
     helpBytes: 4 * KiB,

@@ -37,6 +37,8 @@ export interface Whole {
   readonly handlers: Partial<HandlersOf<OperationName>>;
   /** The health of all services, in their order. */
   readonly checks: () => HealthCheck[];
+  /** Lets the checks look more closely first. */
+  readonly look: () => Promise<void>;
   /** Whether every service has started, and none is being stopped. */
   readonly isRunning: () => boolean;
 }

@@ -5,7 +5,7 @@
 import type { HealthCheck } from "../../shared/health.ts";
 import type { HandlersOf } from "../../shared/operations/handlers.ts";
 import type { OperationName } from "../../shared/operations/registry.ts";
-import { runChecks } from "../operations/health.ts";
+import { lookClosely, runChecks } from "../operations/health.ts";
 import type { AnyService, Service, ServiceList, Whole } from "./service.ts";
 
 /** A service that may have less than the one it replaces. */
@@ -72,7 +72,12 @@ export class Supervisor<Parts extends object> {
    * missing one.
    */
   checks(): HealthCheck[] {
-    return runChecks(this.#services.flatMap(({ service }) => service.health ?? []));
+    return runChecks(this.#health);
+  }
+
+  /** Before `checks`, when a person asks for them. */
+  look(): Promise<void> {
+    return lookClosely(this.#health);
   }
 
   /**
@@ -82,6 +87,10 @@ export class Supervisor<Parts extends object> {
   stop(): Promise<void> {
     this.#isRunning = false;
     return (this.#stopping ??= this.#stop());
+  }
+
+  get #health() {
+    return this.#services.flatMap(({ service }) => service.health ?? []);
   }
 
   async #start(name: string, service: AnyService): Promise<void> {
@@ -112,6 +121,7 @@ export class Supervisor<Parts extends object> {
       ...this.#parts,
       handlers: this.handlers,
       checks: () => this.checks(),
+      look: () => this.look(),
       isRunning: () => this.#isRunning,
     };
   }

@@ -42,7 +42,17 @@ const OK = (text: string): Found => ({ severity: "ok", text, remedy: "" });
 export interface Check {
   code: string;
   title: string;
+  /**
+   * Looks more closely, for `run` to tell, when a person asks: it may read a lot, but answers within
+   * `LIMITS.health.lookSeconds`.
+   */
+  look?(): Promise<void>;
   run(): Found;
+}
+
+/** Lets every check look more closely; one that fails keeps none from looking. */
+export async function lookClosely(checks: readonly Check[]): Promise<void> {
+  await Promise.allSettled(checks.map(async (check) => check.look?.()));
 }
 
 /** Each check's finding. A check that fails by itself is an error, never a missing one. */
@@ -154,18 +164,25 @@ function clock({ clock, createdAt }: HealthSources): Found {
   return OK(`${new Date(now).toISOString().slice(0, 19).replace("T", " ")} UTC.`);
 }
 
-/** Which Groups can't be opened. */
-export function groupsCheck(
-  look: () => { open: number; unavailable: readonly { group_id: string; reason: string }[] },
-): Check {
-  return { code: "groups", title: "Groups and their ledgers", run: () => groups(look()) };
+/** What is wrong with one Group, in sentences, and what to do about it. */
+export interface GroupProblem {
+  group_id: string;
+  text: string;
+  remedy: string;
 }
 
-function groups({ open, unavailable: broken }: ReturnType<Parameters<typeof groupsCheck>[0]>): Found {
-  if (broken.length === 0) return OK(`${open} open.`);
-  const text = broken.map(({ group_id: groupId, reason }) => `${groupId}: ${reason}`).join(" ");
-  const remedy =
-    "Restore the Group's directory from a backup, or delete the Group. Nothing in it was changed.";
+/** Which Groups can't be opened, and what is wrong with others. */
+export function groupsCheck(
+  find: () => { open: number; problems: readonly GroupProblem[] },
+  look: () => Promise<void>,
+): Check {
+  return { code: "groups", title: "Groups and their ledgers", look, run: () => groups(find()) };
+}
+
+function groups({ open, problems }: ReturnType<Parameters<typeof groupsCheck>[0]>): Found {
+  if (problems.length === 0) return OK(`${open} open.`);
+  const text = problems.map((problem) => `${problem.group_id}: ${problem.text}`).join(" ");
+  const remedy = [...new Set(problems.map((problem) => problem.remedy))].join(" ");
   return { severity: "error", text, remedy };
 }
 

@@ -9,6 +9,8 @@ import type { systemOperations } from "../../shared/operations/system.ts";
 export interface SystemDependencies {
   status(): ResultOf<"daemon_status">;
   checks(): HealthCheck[];
+  /** Lets the checks look more closely first. */
+  look(): Promise<void>;
   /** Begins to stop; the answer still goes out. */
   stop(): void;
 }
@@ -21,7 +23,10 @@ export function systemHandlers(deps: SystemDependencies): HandlersFor<typeof sys
       deps.stop();
       return { stopping: true, pid: deps.status().pid };
     },
-    health: () => ({ checks: deps.checks() }),
+    health: async () => {
+      await deps.look();
+      return { checks: deps.checks() };
+    },
   };
 }
 

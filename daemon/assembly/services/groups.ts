@@ -1,7 +1,8 @@
 /** The Groups of the Home with their ledgers. */
+import { Examinations } from "../../groups/examinations.ts";
 import { GroupRegistry } from "../../groups/registry.ts";
 import { MessageProjections } from "../../messaging/projection/projections.ts";
-import { groupsCheck } from "../../operations/health.ts";
+import { type GroupProblem, groupsCheck } from "../../operations/health.ts";
 import type { Given } from "../given.ts";
 import type { Service } from "../service.ts";
 
@@ -25,9 +26,33 @@ export async function create(parts: Parts): Promise<Service<Groups>> {
     keyOf: projections.keyOf,
     ...(ledgerLimits === undefined ? {} : { ledgerLimits }),
   });
+  const examinations = new Examinations(registry, clock);
   return {
     part: { registry, projections },
-    health: [groupsCheck(() => ({ open: registry.list().length, unavailable: registry.unavailable() }))],
+    health: [
+      groupsCheck(
+        () => ({ open: registry.list().length, problems: problemsOf(registry, examinations) }),
+        () => examinations.look(),
+      ),
+    ],
     stop: () => registry.close(),
   };
+}
+
+function problemsOf(registry: GroupRegistry, examinations: Examinations): GroupProblem[] {
+  const problems = registry.unavailable().map(({ group_id: groupId, reason }) => ({
+    group_id: groupId,
+    text: reason,
+    remedy: "Restore the Group's directory from a backup, or delete the Group. Nothing in it was changed.",
+  }));
+  for (const group of registry.list()) {
+    const found = examinations.problemsOf(group);
+    if (found.length === 0) continue;
+    problems.push({
+      group_id: group.group_id,
+      text: found.join(" "),
+      remedy: "Look at everything with 'svc ledger verify', and restore the Group's ledger from a backup.",
+    });
+  }
+  return problems;
 }

@@ -5,15 +5,16 @@ import { systemHandlers } from "../../operations/system-handlers.ts";
 import type { Given } from "../given.ts";
 import type { ServiceFor, Whole } from "../service.ts";
 
-type Parts = Pick<Given, "home" | "stop"> & Pick<Whole, "checks">;
+type Parts = Pick<Given, "home" | "stop"> & Pick<Whole, "checks" | "look">;
 
 export function create(parts: Parts): ServiceFor<null, typeof systemOperations> {
-  const { home, stop, checks } = parts;
+  const { home, stop, checks, look } = parts;
   const { paths, lock, identity } = home;
   return {
     part: null,
     handlers: systemHandlers({
       checks,
+      look,
       status: () => ({
         running: true,
         pid: process.pid,
