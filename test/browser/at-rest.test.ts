@@ -34,7 +34,7 @@ describe("a page at rest", () => {
 
   it("has finished its transitions", async () => {
     const { x } = await boxOf(box());
-    await box().evaluate((element) => (element.className = "late"));
+    await box().evaluate((element) => element.classList.add("late"));
     assert.equal((await boxOf(box())).x, x + 200);
   });
 
