@@ -76,7 +76,7 @@ export function runHere(args, { node = process.execPath, environment = {} } = {}
  * Runs one mocha; answers its output and counts. One that ended badly without a failed test counts
  * as one more that failed.
  */
-async function run({ node, environment, files }) {
+export async function runFiles({ files, node = process.execPath, environment = {} }) {
   const child = spawn(node, [...MOCHA, ...files], {
     stdio: ["ignore", "pipe", "pipe"],
     env: { ...process.env, ...environment },
@@ -113,7 +113,7 @@ export async function runSuite({ files, show, atOnce = MOST, node = process.exec
   const again = [];
   const runNext = async () => {
     for (let share = left.shift(); share !== undefined; share = left.shift()) {
-      const ended = await run({ node, environment, files: share });
+      const ended = await runFiles({ node, environment, files: share });
       show(ended.output, ended.failed === 0);
       if (ended.failed === 0) count(ended);
       else again.push({ share, ended });
@@ -123,13 +123,13 @@ export async function runSuite({ files, show, atOnce = MOST, node = process.exec
   await Promise.all(Array.from({ length: mochas }, runNext));
   const isChance = again.length <= MOST_AGAIN;
   for (const { share, ended } of again) {
-    const second = isChance ? await run({ node, environment, files: share }) : ended;
+    const second = isChance ? await runFiles({ node, environment, files: share }) : ended;
     count(second);
     if (!isChance) continue;
     const isUnsteady = second.failed === 0;
     show(
       isUnsteady
-        ? `\nUnsteady, which is a defect: failed next to others and passed alone: ${share.join(" ")}\n${reasons(ended.output)}`
+        ? `\nUnsteady, which is a defect: failed next to others and passed alone: ${share.join(" ")}\n${reasons(ended.output, "Unsteady")}`
         : `\nFailed alone as well:\n${second.output}`,
       isUnsteady,
     );
@@ -137,9 +137,9 @@ export async function runSuite({ files, show, atOnce = MOST, node = process.exec
   return counts;
 }
 
-/** What mocha says about the failed tests, each line marked for the end of `.ci/run`. */
-function reasons(output) {
+/** What mocha says about the failed tests, in at most so many lines, each with a mark in front. */
+export function reasons(output, mark, most = REASON_LINES) {
   const lines = output.slice(Math.max(0, output.search(/^ +\d+ failing$/mu))).split("\n");
-  const said = lines.filter((line) => line.trim() !== "").slice(0, REASON_LINES);
-  return said.map((line) => `Unsteady | ${line}\n`).join("");
+  const said = lines.filter((line) => line.trim() !== "").slice(0, most);
+  return said.map((line) => `${mark} | ${line}\n`).join("");
 }

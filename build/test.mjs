@@ -7,31 +7,19 @@
  * `N passed, N failed`.
  */
 import "./node-version.cjs";
-import { spawnSync } from "node:child_process";
 import { sep } from "node:path";
-import { installAgents } from "./agents.mjs";
-import { installEditor } from "./editor.mjs";
 import { ensureBuilt } from "./ensure-built.mjs";
-import { requireCommands } from "./prerequisites.mjs";
+import { prepare } from "./prepare.mjs";
 import { runHere, runSuite, testFiles } from "./suite.mjs";
-
-ensureBuilt();
-requireCommands({
-  chromium: "chromium",
-  caddy: "caddy",
-  cc: "gcc",
-  git: "git",
-  pg_ctlcluster: "postgresql",
-  "/usr/sbin/pgbouncer": "pgbouncer",
-  "gnutls-cli": "gnutls-bin",
-  "/usr/include/gnutls/gnutls.h": "libgnutls28-dev",
-});
 
 /** Suites that take longer, each a folder of test/. */
 const LONGER = ["agents", "editor", "package", "withstand"];
 /** Those that nobody repeats: a failure is evidence, however rare it is. */
 const ONCE = ["package", "withstand"];
 const [first, ...rest] = process.argv.slice(2);
+
+ensureBuilt();
+prepare([first?.replace(/^--/, "")]);
 
 /** Runs these files, shows again what failed, and ends this process. */
 async function runAll(files, atOnce) {
@@ -51,26 +39,6 @@ async function runAll(files, atOnce) {
 
 const usual = testFiles("test").filter((file) => !LONGER.includes(file.split(sep)[1]));
 if (first === undefined) await runAll(usual);
-if (first === "--agents") {
-  try {
-    process.env.SVC_AGENTS_BIN = installAgents();
-    process.env.SVC_AGENTS_NEWEST_BIN = installAgents("newest");
-    process.env.SVC_AGENTS_OTHERS_BIN = installAgents("others");
-  } catch (error) {
-    console.error(`not run: the real agents aren't there. ${error.message}`);
-    process.exit(1);
-  }
-}
-if (first === "--editor") {
-  try {
-    installEditor();
-  } catch (error) {
-    console.error(`not run: the editor isn't there. ${error.message}`);
-    process.exit(1);
-  }
-  const { status } = spawnSync(process.execPath, ["build/vsix.mjs"], { stdio: "inherit" });
-  if (status !== 0) process.exit(status ?? 1);
-}
 const longer = LONGER.find((folder) => first === `--${folder}`);
 if (longer !== undefined && !ONCE.includes(longer) && rest.length === 0)
   await runAll(testFiles(`test/${longer}`), 1);
