@@ -1,7 +1,8 @@
 /** Who may see and do what: sign-in with a token, a restricted one, its end. */
-import assert from "node:assert/strict";
 
+import assert from "node:assert/strict";
 import { verifies } from "../requirements.ts";
+import { atRest } from "./at-rest.ts";
 import { type Setting, useSetting } from "./setting.ts";
 
 describe("Workbench: access", () => {
@@ -54,6 +55,8 @@ describe("Workbench: access", () => {
     await page.locator("svc-settings-menu button").click();
     await page.locator(".menu-item", { hasText: "Access tokens" }).click();
     await page.locator(".dialog-foot vscode-button", { hasText: "New token" }).click();
+    await page.locator(".choices vscode-checkbox", { hasText: "tokens" }).waitFor();
+    await atRest(page);
     const outside = await page.locator(".choices vscode-checkbox").evaluateAll(
       (boxes) =>
         boxes.filter((box) => {
@@ -87,6 +90,7 @@ describe("Workbench: access", () => {
     await page.locator(".dialog-foot vscode-button", { hasText: "New token" }).click();
     const boxes = page.locator("dialog[open] .choices vscode-checkbox");
     await boxes.first().waitFor();
+    await atRest(page);
     const widths = await boxes.evaluateAll((all) =>
       all.map((box) =>
         Math.round(box.shadowRoot!.querySelector("[part=control]")!.getBoundingClientRect().width),

@@ -45,11 +45,13 @@ describe("Workbench: accessibility", () => {
     for (const width of WIDTHS) {
       it(`finds nothing at ${width} px in ${theme}`, async () => {
         const page = await opened({ theme, width });
-        assert.deepEqual(await violations(page), []);
+        // What isn't of colours is the same in every theme.
+        const rules = theme === "light" ? undefined : COLOR_RULES;
+        assert.deepEqual(await violations(page, "html", rules), []);
         if (width === 360) {
           for (const tab of ["Groups", "Actors"]) {
             await page.locator(".bottom-tab", { hasText: tab }).click();
-            assert.deepEqual(await violations(page), []);
+            assert.deepEqual(await violations(page, "html", rules), []);
           }
         }
         await page.context().close();

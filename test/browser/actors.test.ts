@@ -128,7 +128,7 @@ describe("Workbench: Actors", () => {
       };
       writeFileSync(join(folder, ".claude.json"), JSON.stringify(known));
       await edit();
-      assert.equal(await missing.count(), 0);
+      await missing.waitFor({ state: "detached" });
       await page.context().close();
       await setting.owner.result("group_delete", { group_id: groupId, confirm: groupId });
     } finally {

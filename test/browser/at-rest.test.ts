@@ -1,5 +1,7 @@
 /** What is on its way in a page is waited for before anything judges the page. */
 import assert from "node:assert/strict";
+import { readdirSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { atRest, boxOf, measure, takePicture, wear } from "./at-rest.ts";
 import { violations } from "./axe.ts";
@@ -118,6 +120,16 @@ describe("a page at rest", () => {
       change();
     })()`);
     await assert.rejects(atRest(page, 500), /doesn't come to rest: attributes p title/u);
+  });
+
+  it("is what tests take pictures of, run axe in and show another medium to, and nothing else", () => {
+    const own = ["at-rest.ts", "axe.ts"].map((name) => join(import.meta.dirname, name));
+    const folder = join(import.meta.dirname, "..");
+    const around = readdirSync(folder, { recursive: true, encoding: "utf8" })
+      .map((name) => join(folder, name))
+      .filter((path) => path.endsWith(".ts") && !own.includes(path))
+      .filter((path) => /\.(?:screenshot|emulateMedia)\(|\baxe\.run\b/u.test(readFileSync(path, "utf8")));
+    assert.deepEqual(around, []);
   });
 
   it("is pictured with the frames in it", async () => {

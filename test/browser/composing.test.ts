@@ -75,7 +75,7 @@ describe("Workbench: composing", () => {
     await page.locator("svc-message", { hasText: "with a file" }).locator("svc-attachment").waitFor();
     await openGroup(page, "at once");
     await page.locator("svc-message", { hasText: "@coder hello" }).waitFor();
-    assert.equal(await page.locator(".compose-text").inputValue(), "");
+    await until("it was sent", async () => (await page.locator(".compose-text").inputValue()) === "");
   });
 
   it("takes files that are dropped anywhere on the page, and never leaves it for one", async () => {
@@ -128,7 +128,7 @@ describe("Workbench: composing", () => {
     await page.keyboard.press("Escape");
     await page.keyboard.press("r");
     await page.locator(".replying").waitFor();
-    assert.equal(await page.locator(".chip").count(), 0);
+    await page.locator(".chip").waitFor({ state: "detached" });
     await page.keyboard.press("Escape");
     await page.locator(".replying").waitFor({ state: "detached" });
     await page.locator(".chip", { hasText: "coder" }).waitFor();
@@ -157,7 +157,7 @@ describe("Workbench: composing", () => {
     await page.locator(".chip", { hasText: "coder" }).waitFor();
     await page.keyboard.press("Escape");
     await page.locator(".replying").waitFor({ state: "detached" });
-    assert.equal(await page.locator(".chip").count(), 0);
+    await page.locator(".chip").waitFor({ state: "detached" });
     await message.hover();
     await message.locator('[aria-label="Reply"]').click();
     await page.locator(".chip", { hasText: "coder" }).waitFor();
@@ -190,7 +190,10 @@ describe("Workbench: composing", () => {
     await choose("Plese run it.", "Edit and send again");
     await holds("Plese run it.");
     await page.locator(".chip", { hasText: "coder" }).waitFor();
-    assert.equal(await page.locator(".compose-bar select").inputValue(), "mail");
+    await until(
+      "it is Mail again",
+      async () => (await page.locator(".compose-bar select").inputValue()) === "mail",
+    );
     await text.fill("Please run it.");
     await page.keyboard.press("Control+Enter");
     const { data } = await last(groupId, "Please run it.");
@@ -208,7 +211,7 @@ describe("Workbench: composing", () => {
   });
 
   it("shows the size of a draft's files again, in another browser too", async () => {
-    await setting.group("sizes");
+    const { groupId } = await setting.group("sizes");
     const { page } = await setting.window();
     await openGroup(page, "sizes");
     await page.locator("input[type=file]").setInputFiles({
@@ -219,6 +222,10 @@ describe("Workbench: composing", () => {
     const sized = (of: Page) =>
       of.locator(".upload", { hasText: "measured.csv" }).filter({ hasText: "12.1 KiB" });
     await sized(page).waitFor();
+    await until("the daemon keeps the draft", async () => {
+      const { draft } = await setting.owner.result("draft_get", { group_id: groupId });
+      return JSON.stringify(draft).includes("measured.csv");
+    });
     const { page: other } = await setting.window();
     await openGroup(other, "sizes");
     await sized(other).waitFor();

@@ -10,6 +10,7 @@ import { parseInvitationText } from "../../shared/wire/v1/direct.ts";
 import { verifies } from "../requirements.ts";
 import { messageOf, textOf } from "../support/events.ts";
 import { until } from "../support/until.ts";
+import { atRest } from "./at-rest.ts";
 import { clean, close, dialog, invite, openConnections, press } from "./connections-dialog.ts";
 import { launchBrowser, openGroup, Setting, type WindowOptions } from "./setting.ts";
 
@@ -467,6 +468,7 @@ describe("Workbench: connections between instances", function () {
       small.evaluate(
         () => document.querySelector("dialog")!.scrollWidth - document.querySelector("dialog")!.clientWidth,
       );
+    await atRest(small);
     assert.ok((await wide()) <= 0);
     await dialog(small).locator("vscode-button", { hasText: "Revoke" }).focus();
     await small.keyboard.press("Enter");
@@ -476,7 +478,9 @@ describe("Workbench: connections between instances", function () {
     await small.locator(".destroy vscode-button:focus", { hasText: "Keep it" }).waitFor();
     await small.keyboard.press("Enter");
     await dialog(small).locator(".destroy").waitFor({ state: "detached" });
-    assert.ok(await small.evaluate(() => document.querySelector("dialog")!.contains(document.activeElement)));
+    await until("the focus stays in the dialog", () =>
+      small.evaluate(() => document.querySelector("dialog")!.contains(document.activeElement)),
+    );
     await close(small);
 
     await openConnections(here);

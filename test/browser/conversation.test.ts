@@ -162,7 +162,8 @@ describe("Workbench: a conversation", () => {
     const copy = page.locator("svc-message", { hasText: "Is the build green?" });
     await copy.locator(".recipients", { hasText: "harbour" }).waitFor();
     await copy.locator(".state", { hasText: "accepted" }).waitFor();
-    assert.equal(await page.locator(".compose-text").inputValue(), "");
+    // The stream may be faster than the answer.
+    await until("it was sent", async () => (await page.locator(".compose-text").inputValue()) === "");
     const { messages } = await there.actors["chief"]!.result("inbox_read", { group_id: there.groupId });
     assert.equal(textOf(messages[0]?.event), "Is the build green?");
     const mine = await here.actors["lead"]!.result("inbox_read", { group_id: here.groupId, wait_seconds: 0 });
@@ -332,7 +333,10 @@ describe("Workbench: a conversation", () => {
     assert.equal(await text(first).inputValue(), "begun in the first, and more");
     await first.reload();
     await notice.waitFor();
-    assert.equal(await text(first).inputValue(), "begun in the first, and more");
+    await until(
+      "its own text is back",
+      async () => (await text(first).inputValue()) === "begun in the first, and more",
+    );
     await text(first).focus();
     await first.keyboard.press("Control+Enter");
     await first.locator("svc-message", { hasText: "begun in the first, and more" }).waitFor();

@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
 import { until } from "../support/until.ts";
+import { atRest } from "./at-rest.ts";
 import { violations } from "./axe.ts";
 import { openGroup, type Setting, useSetting } from "./setting.ts";
 
@@ -67,12 +68,14 @@ describe("Workbench: finding", () => {
     await until("it has the focus", () => row.evaluate((element) => element === document.activeElement));
     // An Actor to write to, and a command that leads to another dialog.
     await open("lea");
+    await page.locator('.palette [aria-selected="true"]', { hasText: "lead" }).waitFor();
     await page.keyboard.press("Enter");
     await page.locator(".chip", { hasText: "lead" }).waitFor();
     await until("the text has the focus", () =>
       page.evaluate(() => document.activeElement?.matches(".compose-text") === true),
     );
     await open("health");
+    await page.locator('.palette [aria-selected="true"]', { hasText: "Health" }).waitFor();
     await page.keyboard.press("Enter");
     await page.locator("dialog[open]", { hasText: "Health" }).waitFor();
     await page.keyboard.press("Escape");
@@ -129,7 +132,7 @@ describe("Workbench: finding", () => {
     await openGroup(page, "beta");
     code.letGo();
     await page.evaluate("customElements.whenDefined('svc-group-settings-dialog').then(() => undefined)");
-    await page.evaluate("new Promise((done) => requestAnimationFrame(done))");
+    await atRest(page);
     // It would keep the palette from opening.
     await page.keyboard.press("ControlOrMeta+k");
     await page.locator(".palette-field").waitFor();
@@ -264,7 +267,7 @@ describe("Workbench: finding", () => {
     await message("the first").focus();
     await page.keyboard.press("u");
     await line("the first");
-    assert.equal(await firstUnread(), first.event.id);
+    await until("the daemon knows", async () => (await firstUnread()) === first.event.id);
     await page.keyboard.press("End");
     await until("all is read again", async () => (await firstUnread()) === null);
     await count.waitFor({ state: "detached" });
@@ -388,6 +391,7 @@ describe("Workbench: finding", () => {
     assert.equal(await system.count(), 0);
     await page.keyboard.press("ControlOrMeta+k");
     await page.locator(".palette-field").fill("show system");
+    await page.locator('.palette [aria-selected="true"]', { hasText: "Show system" }).waitFor();
     await page.keyboard.press("Enter");
     await system.first().waitFor();
     await message.waitFor();

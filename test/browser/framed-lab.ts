@@ -242,6 +242,13 @@ class FramedLab {
     });
   }
 
+  /** With the clock of the page installed: from now on it goes on with `pass` alone. */
+  async stopClock(): Promise<void> {
+    const now = await this.page.evaluate<number>("Date.now()");
+    // It can't be stopped in the past.
+    await this.page.clock.pauseAt(now + 5000);
+  }
+
   /** With the clock of the page installed. */
   async pass(seconds: number): Promise<void> {
     // What is due within one step runs at once: a question would end after the next one begins.

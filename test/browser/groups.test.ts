@@ -5,6 +5,7 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync } from "node:
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { until } from "../support/until.ts";
+import { atRest, measure } from "./at-rest.ts";
 import { violations } from "./axe.ts";
 import { choose, closed, press } from "./menus.ts";
 import { openGroup, type Setting, useSetting } from "./setting.ts";
@@ -51,8 +52,8 @@ describe("Workbench: Groups and the window", () => {
     const text = page.locator(".compose-text");
     const [asks, tests] = ["What are you working on?", "Please run the tests and tell me what fails."];
     await empty.getByRole("button", { name: asks }).click();
-    assert.equal(await text.inputValue(), asks);
-    assert.ok(await text.evaluate((element) => element === document.activeElement));
+    await until("it is in the composer", async () => (await text.inputValue()) === asks);
+    await until("it has the focus", () => text.evaluate((element) => element === document.activeElement));
     await empty.getByRole("button", { name: tests }).click();
     assert.equal(await text.inputValue(), asks);
     const { events } = await setting.owner.result("ledger_tail", { group_id: groupId });
@@ -195,7 +196,11 @@ describe("Workbench: Groups and the window", () => {
     await setting.group("window");
     const { page } = await setting.window({ theme: "dark" });
     await page.locator(".group-title").waitFor();
-    const background = () => page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    const background = async () => {
+      await atRest(page);
+      return page.evaluate(() => getComputedStyle(document.body).backgroundColor);
+    };
+    const widthOfGroups = () => measure(page.locator(".side.groups"), (side) => side.clientWidth);
     const seen = new Set<string>();
     for (const [label, kind] of [
       ["Light", "vscode-light"],
@@ -221,11 +226,11 @@ describe("Workbench: Groups and the window", () => {
     await page.locator("button[aria-label='Hide Actors']").click();
     await page.locator("svc-splitter").focus();
     await page.keyboard.press("ArrowRight");
-    const width = await page.locator(".side.groups").evaluate((side) => side.clientWidth);
+    const width = await widthOfGroups();
     await page.reload();
     await page.locator("button[aria-label='Show Actors']").waitFor();
     assert.equal(await page.evaluate(() => document.documentElement.dataset["theme"]), "hc-light");
-    assert.equal(await page.locator(".side.groups").evaluate((side) => side.clientWidth), width);
+    assert.equal(await widthOfGroups(), width);
     await page.locator("button[aria-label='Show Actors']").click();
     await page.locator("svc-actors").waitFor();
   });

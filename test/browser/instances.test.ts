@@ -93,7 +93,9 @@ describe("Workbench: the account's other instances", function () {
       [groupId(2), 1, undefined],
       [groupId(1), 2, "connections"],
     ]);
-    assert.equal(await lab.page.evaluate(() => document.activeElement?.tagName), "IFRAME");
+    await until("the frame has the focus", () =>
+      lab.page.evaluate(() => document.activeElement?.tagName === "IFRAME"),
+    );
   });
 
   it("takes reports of the latest revision alone, and never mounts the frame anew for others", async () => {
@@ -289,6 +291,7 @@ describe("Workbench: the account's other instances", function () {
       await lab.page.goto(`${lab.officeOrigin}/?instance=${lab.side.instance_id}`);
       await lab.list().waitFor({ state: "attached" });
       await lab.page.locator(".group-title", { hasText: "Office work" }).waitFor();
+      await lab.stopClock();
     };
     const listed = async () => {
       lab.told = null;

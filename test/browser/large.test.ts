@@ -41,7 +41,7 @@ describe("Workbench: 100,000 messages", () => {
     setting = opened;
   });
   before(async function () {
-    this.timeout(600_000);
+    this.timeout(1_800_000);
     ({ groupId } = await setting.group("large"));
     const { owner } = setting;
     let next = 1;

@@ -12,6 +12,7 @@ import type { Page, Request } from "playwright-core";
 import type { StreamMessage } from "../../shared/streams.ts";
 import { verifies } from "../requirements.ts";
 import { until } from "../support/until.ts";
+import { measure } from "./at-rest.ts";
 import { startFakeClaude } from "./fake-claude.ts";
 import { openGroup, Setting, useSetting } from "./setting.ts";
 
@@ -174,15 +175,16 @@ describe("Workbench: what Actors do", function () {
     await word(page, "waiting for you");
     await badge.filter({ hasText: "1" }).waitFor(PATIENCE);
     await page.locator("body > [role=status]", { hasText: "ann: waiting for you" }).waitFor(PATIENCE);
-    assert.match(await page.title(), /^\(1\) waits/);
+    await until("the title says so", async () => (await page.title()).startsWith("(1) waits"));
     const row = page.locator("[data-actor=ann]");
     assert.match(String(await row.getAttribute("aria-label")), /^ann, waiting for you, /);
     const ticker = row.locator(".ticker");
     assert.equal(await ticker.getAttribute("aria-live"), "off");
     assert.equal(await ticker.getAttribute("aria-label"), "What ann does");
-    const motion = await ticker
-      .locator(".ticker-item")
-      .evaluate((element) => getComputedStyle(element).animationName);
+    const motion = await measure(
+      ticker.locator(".ticker-item"),
+      (element) => getComputedStyle(element).animationName,
+    );
     assert.equal(motion, "none");
     actor.endTool();
     await word(page, "idle");
@@ -228,9 +230,10 @@ describe("Workbench: what Actors do", function () {
             place.scrollWidth > 2 * place.clientWidth && getComputedStyle(place).overflowX === "auto",
         ),
     );
-    const black = await pane(page)
-      .locator(".xterm-viewport")
-      .evaluate((viewport) => getComputedStyle(viewport).backgroundColor);
+    const black = await measure(
+      pane(page).locator(".xterm-viewport"),
+      (viewport) => getComputedStyle(viewport).backgroundColor,
+    );
     assert.equal(black, "rgba(0, 0, 0, 0)", "nothing of another colour below the rows");
   });
 

@@ -2,10 +2,13 @@
 
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
+import { CONNECTS_WITHIN_MS } from "../../webview/controls/polling.ts";
 import { until } from "../support/until.ts";
 import { openGroup, type Setting, useSetting } from "./setting.ts";
 
 const MANY = 201;
+/** Of a load that a busy machine spoils. */
+const TRIES = 10;
 
 interface Loaded {
   /** How often each address was asked for. */
@@ -24,14 +27,32 @@ describe("Workbench: 201 Groups", () => {
     setting = opened;
   });
 
-  /** Loads the page again, with an empty cache or with what the browser keeps. */
+  /**
+   * Loads the page again, with an empty cache or with what the browser keeps. Once more where the
+   * machine was so busy that the page had reason to poll.
+   */
   async function load(page: Page, groups: number, isCold = true): Promise<Loaded> {
+    for (let tries = 0; tries < TRIES; tries += 1) {
+      const { connected, ...loaded } = await loadOnce(page, groups, isCold);
+      if (connected < CONNECTS_WITHIN_MS / 2) return loaded;
+    }
+    assert.fail("the machine stood still");
+  }
+
+  async function loadOnce(page: Page, groups: number, isCold: boolean) {
     const session = await page.context().newCDPSession(page);
     await session.send("Network.enable");
     await session.send("Network.setCacheDisabled", { cacheDisabled: isCold });
     const asked = new Map<string, number>();
     const addresses = new Map<string, string>();
     let [travelled, whole] = [0, 0];
+    let [dialled, heard] = [Number.NaN, Number.NaN];
+    session.on("Network.webSocketCreated", () => {
+      if (Number.isNaN(dialled)) dialled = performance.now();
+    });
+    session.on("Network.webSocketFrameReceived", () => {
+      if (Number.isNaN(heard)) heard = performance.now();
+    });
     session.on("Network.requestWillBeSent", ({ requestId, request }) => {
       const { pathname } = new URL(request.url);
       addresses.set(requestId, pathname);
@@ -47,10 +68,11 @@ describe("Workbench: 201 Groups", () => {
     await page.locator("svc-message").last().waitFor();
     await page.locator("[data-actor]").first().waitFor();
     const shown = performance.now() - from;
+    await until("the stream is heard", () => heard >= dialled);
     // What a second read would ask for comes within the pause before polling.
     await page.waitForLoadState("networkidle").catch(() => {});
     await session.detach();
-    return { asked, travelled, whole, shown };
+    return { asked, travelled, whole, shown, connected: heard - dialled };
   }
 
   it("are loaded with one request each, compressed, and hardly slower than one Group", async () => {

@@ -1,7 +1,9 @@
 /** What begins to wait reaches the person once, and a click leads there. */
+
 import assert from "node:assert/strict";
 import type { BrowserContext, Page } from "playwright-core";
 import { until } from "../support/until.ts";
+import { measure } from "./at-rest.ts";
 import { violations } from "./axe.ts";
 import { startFakeClaude } from "./fake-claude.ts";
 import { openGroup, type Setting, useSetting, type Window } from "./setting.ts";
@@ -99,6 +101,7 @@ async function turnOn(page: Page): Promise<void> {
       async () => (await navigator.serviceWorker.getRegistration("/"))?.active?.state === "activated",
     ),
   );
+  await page.locator("dialog[open] vscode-button:not([disabled])", { hasText: "Test" }).waitFor();
   await closeSettings(page);
 }
 
@@ -156,7 +159,7 @@ describe("Workbench: notifications", function () {
         if ((await page.locator('section[aria-label="Terminal of ann"]').count()) > 0) return true;
       return false;
     });
-    assert.deepEqual(await shown(told.page), [], "a click closes it");
+    await until("it is closed by the click", async () => (await shown(told.page)).length === 0);
     actor.endTool();
     await until("it no longer waits", async () => {
       const { actors } = await setting.owner.result("actor_list", { group_id: actor.group_id });
@@ -185,7 +188,7 @@ describe("Workbench: notifications", function () {
     await ask("Which database?");
     await announced([page], 1);
     assert.deepEqual(await shown(page), [{ title: "lead in asks", body: "asks for your reply" }]);
-    assert.equal(await tones(page), 2);
+    await until("both tones are played", async () => (await tones(page)) === 2);
     await click(context, "lead in asks");
     await page.locator(".group-title", { hasText: "asks" }).waitFor(PATIENCE);
     await page.locator("svc-message", { hasText: "Which database?" }).waitFor(PATIENCE);
@@ -249,7 +252,8 @@ describe("Workbench: notifications", function () {
     await until("the sound is played", async () => (await tones(page)) === 2);
     await page.reload();
     await openSettings(page);
-    assert.equal(await box(page, "Play a sound").getAttribute("aria-checked"), "true", "it is remembered");
+    const isChecked = await measure(box(page, "Play a sound"), (element) => element.ariaChecked);
+    assert.equal(isChecked, "true", "it is remembered");
     const refused = await setting.window();
     await openSettings(refused.page);
     await box(refused.page, "Show notifications").click();

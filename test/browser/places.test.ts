@@ -3,6 +3,7 @@
 import assert from "node:assert/strict";
 import type { Page, Route } from "playwright-core";
 import { until } from "../support/until.ts";
+import { atRest, boxOf } from "./at-rest.ts";
 import { openGroup, type Setting, useSetting } from "./setting.ts";
 
 /** More than a page of the feed. */
@@ -40,6 +41,8 @@ async function settle(page: Page, groupId: string): Promise<{ id: string; at: nu
       if (scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight < 1000)
         scroller.scrollTop -= 1200;
     });
+    await atRest(page);
+    const before = await place(page);
     const isRemembered = await page.locator(".feed-scroll").evaluate((scroller, group) => {
       const kept = Object.entries(localStorage).find(([key]) => key.endsWith(`place/${group}`))?.[1];
       const { eventId, offset } = JSON.parse(kept ?? "{}") as { eventId?: string; offset?: number };
@@ -49,7 +52,8 @@ async function settle(page: Page, groupId: string): Promise<{ id: string; at: nu
       const at = row.getBoundingClientRect().top - scroller.getBoundingClientRect().top;
       return Math.abs(at - offset) <= 1;
     }, groupId);
-    return isRemembered ? place(page) : null;
+    const after = await place(page);
+    return isRemembered && before.id === after.id && before.at === after.at ? after : null;
   });
 }
 
@@ -184,9 +188,10 @@ describe("Workbench: places", () => {
         const [box, view] = [one, one.closest(".feed-scroll")!].map((each) => each.getBoundingClientRect());
         return box!.top >= view!.top && box!.bottom <= view!.bottom;
       });
-    assert.ok(await isInView());
+    await until("it is in view", isInView);
     await setting.owner.result("send", { group_id: ids["first"]!, text: "One more.", to: ["lead"] });
     await page.locator(".pill", { hasText: "1 new" }).waitFor();
+    await atRest(page);
     assert.ok(await isInView(), "it stays there");
   });
 
@@ -206,7 +211,7 @@ describe("Workbench: places", () => {
     await comesTo(page, second);
     await release();
     await page.locator("svc-feed [aria-busy=false]").waitFor();
-    await page.evaluate("new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))");
+    await atRest(page);
     await comesTo(page, second);
     // It still follows what the person does.
     await page.keyboard.press("End");
@@ -254,15 +259,14 @@ describe("Workbench: places", () => {
     });
     await until("the event is the place", async () => (await place(page)).id === first.event);
     const next = page.locator(`[data-row="${first.next}"]`);
-    const at = async () => Math.round((await next.boundingBox())!.y);
+    const at = async () => Math.round((await boxOf(next)).y);
     const before = await at();
     await page.locator('[aria-label="Group actions"]').click();
     await page.locator("[role=menuitem]", { hasText: "Hide system events" }).click();
     await until("all of them are", async () => (await page.locator(".system").count()) === 0);
     // The line above a message of another sender or day may come or go.
     await until("the message is where it was", async () => Math.abs((await at()) - before) <= 1);
-    await settle(page, ids["second"]!);
-    const seen = await place(page);
+    const seen = await settle(page, ids["second"]!);
     await page.reload();
     await comesTo(page, seen);
   });

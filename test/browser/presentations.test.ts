@@ -1,4 +1,5 @@
 /** What slots show beside the conversation, and hostile pages in them. */
+
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { createServer, type Server } from "node:http";
@@ -8,6 +9,7 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { LIMITS } from "../../shared/limits.ts";
 import { until } from "../support/until.ts";
+import { boxOf, measure } from "./at-rest.ts";
 import { violations } from "./axe.ts";
 import { type Setting, useSetting } from "./setting.ts";
 import { checkTargets } from "./targets.ts";
@@ -213,12 +215,15 @@ describe("Workbench: presentations", () => {
     const panel = page.locator("svc-presentations");
     await panel.locator("td").first().waitFor();
     await checkTargets(page, "a slot");
-    const cut = await panel
-      .locator(".presentation-title bdi")
-      .evaluate((one) => one.scrollHeight - one.clientHeight);
+    const cut = await measure(
+      panel.locator(".presentation-title bdi"),
+      (one) => one.scrollHeight - one.clientHeight,
+    );
     assert.equal(cut, 0, "all of the title is seen");
-    const box = async (part: string) => (await panel.locator(part).boundingBox())!;
-    const [title, steps] = [await box(".presentation-title"), await box(".head-end")];
+    const [title, steps] = [
+      await boxOf(panel.locator(".presentation-title")),
+      await boxOf(panel.locator(".head-end")),
+    ];
     assert.ok(steps.y < title.y + title.height, "the steps are beside the title");
     const act = async (item: string) => {
       await panel.getByRole("button", { name: "Actions for slot 4" }).click();
@@ -241,16 +246,16 @@ describe("Workbench: presentations", () => {
       await page.locator("svc-presentations td").first().waitFor();
       assert.deepEqual(await violations(page), []);
       const title = page.locator(".presentation-title bdi", { hasText: name });
-      const cut = await title.evaluate((element) => element.scrollWidth - element.clientWidth);
+      const cut = await measure(title, (element) => element.scrollWidth - element.clientWidth);
       assert.equal(cut, 0, "all of the title is seen");
-      const box = (await page.locator("svc-presentations").boundingBox())!;
+      const box = await boxOf(page.locator("svc-presentations"));
       assert.ok(box.x >= 0 && box.x + box.width <= (theme === "light" ? 360 : 1440), JSON.stringify(box));
       if (theme !== "dark") continue;
       for (const width of [1440, 3840]) {
         await page.setViewportSize({ width, height: 800 });
         await until("it has this width", () => page.evaluate((wide) => innerWidth === wide, width));
-        const feed = (await page.locator("svc-feed").boundingBox())!;
-        const panel = (await page.locator("svc-presentations").boundingBox())!;
+        const feed = await boxOf(page.locator("svc-feed"));
+        const panel = await boxOf(page.locator("svc-presentations"));
         const all = JSON.stringify({ feed, panel });
         assert.ok(feed.width >= 320 && feed.x + feed.width <= panel.x, all);
         assert.ok(panel.width >= 400 && panel.x + panel.width <= width, all);
@@ -263,10 +268,11 @@ describe("Workbench: presentations", () => {
     for (const theme of ["dark", "light"] as const) {
       const page = await at("&presentation=2", { theme });
       const heading = page.frameLocator("svc-presentations iframe").locator("h1");
-      const text = await heading.evaluate((element) => getComputedStyle(element).color);
-      const behind = await page
-        .locator("svc-presentations iframe")
-        .evaluate((element) => getComputedStyle(element).backgroundColor);
+      const text = await measure(heading, (element) => getComputedStyle(element).color);
+      const behind = await measure(
+        page.locator("svc-presentations iframe"),
+        (element) => getComputedStyle(element).backgroundColor,
+      );
       assert.notEqual(text, behind, theme);
       assert.equal(text, theme === "dark" ? "rgb(255, 255, 255)" : "rgb(0, 0, 0)");
       await page.context().close();

@@ -6,7 +6,7 @@ import assert from "node:assert/strict";
 import type { Locator, Page } from "playwright-core";
 import { textOf } from "../support/events.ts";
 import { until } from "../support/until.ts";
-import { wear } from "./at-rest.ts";
+import { atRest, boxOf, measure, wear } from "./at-rest.ts";
 import { openGroup, type Setting, useSetting } from "./setting.ts";
 
 const PIXEL =
@@ -52,6 +52,7 @@ describe("Workbench: reading", () => {
     const { page } = await setting.window();
     await openGroup(page, "stops");
     await page.locator("svc-message", { hasText: "Number 12" }).waitFor();
+    await atRest(page);
     await page.locator("svc-group-header [aria-label^='Search']").focus();
     const seen: string[] = [];
     while (seen.at(-1) !== "composer") {
@@ -155,6 +156,7 @@ describe("Workbench: reading", () => {
     await openGroup(page, "odd sizes");
     const heads = page.locator(".markdown th");
     await heads.first().waitFor();
+    await atRest(page);
     const lines = await heads.evaluateAll((all) =>
       all.map((cell) => {
         const range = document.createRange();
@@ -184,11 +186,9 @@ describe("Workbench: reading", () => {
     const picture = page.locator("svc-attachment .picture");
     await picture.waitFor();
     // Both at once: the feed moves up when the message gets a line for its state.
-    const [above, chip] = await page
-      .locator("svc-attachment")
-      .evaluate((attachment) =>
-        [".picture", ".file"].map((part) => attachment.querySelector(part)!.getBoundingClientRect().toJSON()),
-      );
+    const [above, chip] = await measure(page.locator("svc-attachment"), (attachment) =>
+      [".picture", ".file"].map((part) => attachment.querySelector(part)!.getBoundingClientRect().toJSON()),
+    );
     assert.ok(Math.abs(above.x - chip.x) <= 1, `the picture is at ${above.x}, its chip at ${chip.x}`);
     assert.ok(chip.y >= above.bottom);
   });
@@ -251,7 +251,7 @@ describe("Workbench: reading", () => {
     assert.equal(await patch.locator(".patch-added").textContent(), "+new");
     assert.equal(await patch.locator(".patch-removed").textContent(), "-old");
     const message = page.locator("svc-message", { hasText: "line 80" });
-    const height = async () => (await message.boundingBox())!.height;
+    const height = async () => (await boxOf(message)).height;
     const cut = await height();
     await message.locator(".show-more", { hasText: "Show more" }).click();
     await message.locator(".show-more", { hasText: "Show less" }).waitFor();
@@ -313,7 +313,7 @@ describe("Workbench: reading", () => {
           { light: "vscode-light", dark: "vscode-dark", "hc-light": "vscode-high-contrast-light" }[kind] ??
           "vscode-high-contrast";
       }, theme);
-      const [behind, ...kinds] = await block("A known one").evaluate((element) => {
+      const [behind, ...kinds] = await measure(block("A known one"), (element) => {
         const colors = [getComputedStyle(element.closest(".code-block")!).backgroundColor];
         for (const kind of ["comment", "keyword", "string", "number", "name", "type", "property"]) {
           const probe = element.appendChild(document.createElement("span"));
@@ -405,7 +405,7 @@ describe("Workbench: reading", () => {
     // The large one and the one that can't be text aren't even fetched.
     for (const [name] of files) await file(name.replaceAll("/", "_").slice(0, 8)).scrollIntoViewIfNeeded();
     await until("five were read", () => fetched === 5);
-    await page.evaluate(() => new Promise((resolve) => setTimeout(resolve, 0)));
+    await atRest(page);
     for (const name of ["binary.txt", "latin.md", "large.csv", "data.bin"])
       assert.equal(await file(name).locator("pre").count(), 0, name);
   });
@@ -436,8 +436,9 @@ describe("Workbench: reading", () => {
     // What is owed and what leads somewhere is seen in forced colours as well.
     await wear(column.page, { forcedColors: "active" });
     const owed = column.page.locator(".message.owes").first();
-    assert.equal(await owed.evaluate((message) => getComputedStyle(message).borderLeftWidth), "2px");
-    const [link, system] = await owed.locator(".answer").evaluate((answer) => {
+    const border = await measure(owed, (message) => getComputedStyle(message).borderLeftWidth);
+    assert.equal(border, "2px");
+    const [link, system] = await measure(owed.locator(".answer"), (answer) => {
       const probe = document.body.appendChild(document.createElement("a"));
       probe.href = "#";
       const colors = [answer, probe].map((element) => getComputedStyle(element).color);
@@ -453,9 +454,10 @@ describe("Workbench: reading", () => {
         .filter({ hasText: "1 unread Mail" })
         .waitFor();
       assert.equal(await lines(state("lead")), 1);
-      const cut = await state("lead")
-        .locator(".actor-word")
-        .evaluate((element) => element.scrollWidth - element.clientWidth);
+      const cut = await measure(
+        state("lead").locator(".actor-word"),
+        (element) => element.scrollWidth - element.clientWidth,
+      );
       assert.ok(cut <= 0, `${cut} px of what it waits for are cut`);
       assert.match((await state("lead").getAttribute("title")) ?? "", /waiting for you/);
       // What doesn't run has no clock.
@@ -468,7 +470,7 @@ describe("Workbench: reading", () => {
 
 /** How many lines a text stands in. */
 function lines(of: Locator): Promise<number> {
-  return of.evaluate((element) => {
+  return measure(of, (element) => {
     const range = document.createRange();
     range.selectNodeContents(element);
     const { lineHeight } = getComputedStyle(element);

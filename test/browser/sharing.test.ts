@@ -140,7 +140,7 @@ describe("Workbench: connections with another account", function () {
     const opened = ann.page.context().waitForEvent("page");
     await press(ann.page, "Open the page");
     const page = await opened;
-    assert.equal(page.url(), await selected.textContent());
+    await page.waitForURL((await selected.textContent()) ?? "");
     await page.locator("#recipient").fill(memberId);
     await seen(page, "page that invites");
     await page.locator("button.main").click();

@@ -9,6 +9,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { until } from "../support/until.ts";
+import { boxOf } from "./at-rest.ts";
 import { openGroup, type Setting, useSetting } from "./setting.ts";
 
 const PATIENCE = { timeout: 60_000 };
@@ -142,8 +143,7 @@ describe("Workbench: what a program writes into its terminal", function () {
     await row("harmless").waitFor(PATIENCE);
     // The screen lies above its rows.
     const point = async (text: string): Promise<void> => {
-      const box = await row(text).boundingBox();
-      assert.ok(box !== null);
+      const box = await boxOf(row(text));
       await page.mouse.move(box.x + 18, box.y + 5);
       await page.mouse.move(box.x + 22, box.y + 6);
     };

@@ -7,6 +7,7 @@ import { join } from "node:path";
 import type { Page } from "playwright-core";
 import { verifies } from "../requirements.ts";
 import { until } from "../support/until.ts";
+import { atRest, measure } from "./at-rest.ts";
 import { violations } from "./axe.ts";
 import { startFakeClaude } from "./fake-claude.ts";
 import { openGroup, type Setting, useSetting } from "./setting.ts";
@@ -113,12 +114,21 @@ describe("Workbench: terminals", () => {
     await search.fill("LINE-");
     await search.press("Shift+Enter");
     // The command itself and what it printed, the last of them first.
-    const places = (await found.textContent()) ?? "";
-    assert.match(places, /^\d+ of 1[01]$/);
-    await search.press("Shift+Enter");
-    const [at, of] = places.split(" of ").map(Number);
-    const preceding = at === 1 ? of : at! - 1;
-    await found.filter({ hasText: `${preceding} of ${of}` }).waitFor();
+    await found.filter({ hasText: /^\d+ of 1[01]$/ }).waitFor();
+    // The shell may draw its line anew meanwhile, and what is found is counted anew.
+    await until("the one before is found", async () => {
+      const before = (await found.textContent()) ?? "";
+      await search.press("Shift+Enter");
+      const [at, of] = before.split(" of ").map(Number);
+      const preceding = `${at === 1 ? of : at! - 1} of ${of}`;
+      return found
+        .filter({ hasText: new RegExp(`^${preceding}$`) })
+        .waitFor({ timeout: 2000 })
+        .then(
+          () => true,
+          () => false,
+        );
+    });
     await search.fill("nowhere");
     await found.filter({ hasText: "not found" }).waitFor();
     await search.fill("line-4");
@@ -165,15 +175,23 @@ describe("Workbench: terminals", () => {
     assert.deepEqual(await violations(phone.page), []);
     await write(phone.page, "bob", "cat -v");
     await shows(phone.page, "bob", "cat -v");
+    const bobsRows = pane(phone.page, "bob").locator(".xterm-rows > div");
+    const typed = bobsRows.filter({ hasText: "^[^[[C" });
     await key("Esc").tap();
     await key("Right").tap();
+    // The terminal echoes what was typed, and the program prints it.
+    await typed.first().waitFor();
     await phone.page.keyboard.press("Enter");
-    await shows(phone.page, "bob", "^[^[[C");
+    await until("the program has read it", async () => (await typed.count()) === 2);
+    const control = (pressed: boolean) =>
+      key("Ctrl, for the next key")
+        .and(phone.page.locator(`[aria-pressed=${pressed}]`))
+        .waitFor();
     await key("Ctrl, for the next key").tap();
-    assert.equal(await key("Ctrl, for the next key").getAttribute("aria-pressed"), "true");
+    await control(true);
     await phone.page.keyboard.type("c");
     await shows(phone.page, "bob", "^C");
-    assert.equal(await key("Ctrl, for the next key").getAttribute("aria-pressed"), "false");
+    await control(false);
     await write(phone.page, "bob", "echo after-$((6+6))");
     await shows(phone.page, "bob", "after-12");
     assert.equal(
@@ -190,6 +208,7 @@ describe("Workbench: terminals", () => {
     await shows(phone.page, "bob", "large-10");
     await phone.page.locator('[aria-label="Restore the page tabs"]').click();
     await phone.page.locator(".bottom-bar").waitFor();
+    await atRest(phone.page);
     const wide = await phone.page.evaluate(() => document.documentElement.scrollWidth > innerWidth);
     assert.equal(wide, false, "the page is wider than the phone");
   });
@@ -252,7 +271,7 @@ describe("Workbench: terminals", () => {
     );
     await pane(page, "ann").locator(".terminal-state", { hasText: "code 5" }).waitFor();
     const place = pane(page, "ann").locator(".terminal-place:not(.writing)");
-    const cut = await place.evaluate((element) => {
+    const cut = await measure(place, (element) => {
       const rows = [...element.querySelectorAll(".xterm-rows > div")].map((row) =>
         row.getBoundingClientRect(),
       );
@@ -405,7 +424,7 @@ describe("Workbench: terminals", () => {
       if (around === null || line === null) return false;
       return line.y >= around.y - 1 && line.y + line.height <= around.y + around.height + 1;
     };
-    const hidden = await place.evaluate((element) => element.scrollHeight - element.clientHeight);
+    const hidden = await measure(place, (element) => element.scrollHeight - element.clientHeight);
     assert.ok(hidden > 0, "there is room for all of it");
     await until("the last line is in view", isSeen, 60_000);
     // Whoever looks elsewhere isn't taken back.

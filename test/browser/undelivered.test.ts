@@ -9,6 +9,7 @@ import { join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { freePort } from "../../demo/free-port.ts";
 import { until } from "../support/until.ts";
+import { atRest } from "./at-rest.ts";
 import { violations } from "./axe.ts";
 import { launchBrowser, openGroup, Setting } from "./setting.ts";
 
@@ -141,6 +142,7 @@ describe("Workbench: messages that don't reach another instance", function () {
         .locator("svc-message", { hasText: text })
         .locator(".state", { hasText: word })
         .waitFor({ timeout: PATIENCE_MS });
+    await atRest(small);
     const over = await small.evaluate(
       () => document.documentElement.scrollWidth - document.documentElement.clientWidth,
     );

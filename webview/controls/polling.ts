@@ -10,7 +10,7 @@ export const POLL_EVERY_MS = 5000;
  * A connection that takes this long may never be made. Before that, its start reads everything,
  * once.
  */
-const CONNECTS_WITHIN_MS = 1000;
+export const CONNECTS_WITHIN_MS = 1000;
 
 export class Polling {
   readonly #isVisible: () => boolean;
