@@ -100,9 +100,44 @@ export class Authorities {
     });
   }
 
+  /**
+   * As `forBinding`, for what begins now under a connection that is known: a Direct record of the
+   * pair keeps any other kind from being used, whatever its state (rule 17, DRC-094). `begun` is
+   * when the work was written, in milliseconds since 1970: what is older than the record keeps its
+   * way.
+   */
+  forNewWork(binding: Binding, begun = Number.POSITIVE_INFINITY): GrantState {
+    const state = this.forBinding(binding);
+    return state.state === "granted" ? (this.pinOf(binding, begun) ?? state) : state;
+  }
+
+  /**
+   * Why a Direct record keeps the binding's kind of connection from its pair; null if none does.
+   * `begun` as for `forNewWork`.
+   */
+  pinOf(
+    binding: Pick<Binding, "connection_id" | "local_group_id" | "remote_group_id" | "remote_instance_id">,
+    begun = Number.POSITIVE_INFINITY,
+  ): Exclude<GrantState, { state: "granted" }> | null {
+    const direct = this.of("direct");
+    if (direct === undefined || kindOf(binding.connection_id) === "direct") return null;
+    const { local_group_id: local, remote_group_id: remote, remote_instance_id: instance } = binding;
+    // An account's catalog names no pair.
+    if (local === "" || remote === "") return null;
+    const query = this.#query(local, instance, remote);
+    const since = direct.pinnedSince(query);
+    if (since === null || begun < since) return null;
+    const found = direct.forPair(query);
+    if (found !== null && found.state !== "granted") return found;
+    return {
+      state: "gone",
+      reason: "These Groups are connected directly now, and use only that connection.",
+    };
+  }
+
   /** Whether the grant may still be used, by the same Group as when it was made. */
   isInForce({ connection_id: connectionId, pair, local, remote }: Grant): boolean {
-    const state = this.forBinding({
+    const state = this.forNewWork({
       connection_id: connectionId,
       local_group_id: pair?.local_group_id ?? "",
       remote_group_id: pair?.remote_group_id ?? "",

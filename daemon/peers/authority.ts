@@ -126,6 +126,11 @@ export interface ConnectAuthority {
    */
   forPair(query: PairQuery): GrantState | null;
   /**
+   * Since when a record of this authority has kept every other kind of connection from exactly this
+   * pair, in milliseconds since 1970; null if none does. Only Direct pins (rule 17).
+   */
+  pinnedSince(query: PairQuery): number | null;
+  /**
    * For queued work and incoming requests, which name their connection. `gone` when it isn't, or is
    * no longer, a grant for exactly this pair and these devices. `connection_id` is null for the
    * same account; `devices` are the ids that the work or proof carries (empty strings for Direct).

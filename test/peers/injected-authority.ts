@@ -25,6 +25,10 @@ export class InjectedAuthority implements ConnectAuthority {
     return found === undefined ? null : this.#stateOf(found);
   }
 
+  pinnedSince(): null {
+    return null;
+  }
+
   forConnection(
     connectionId: string | null,
     query: PairQuery,

@@ -68,6 +68,10 @@ class TestAuthority implements ConnectAuthority {
     return null;
   }
 
+  pinnedSince(): null {
+    return null;
+  }
+
   forConnection(
     connectionId: string | null,
     query: PairQuery,

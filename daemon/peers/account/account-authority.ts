@@ -46,6 +46,10 @@ export class AccountAuthority implements ConnectAuthority {
     return grant === undefined ? null : { state: "granted", grant };
   }
 
+  pinnedSince(): null {
+    return null;
+  }
+
   /** A fresh directory without the device is the account's word that it was retired. */
   forConnection(
     connectionId: string | null,

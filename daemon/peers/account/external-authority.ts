@@ -42,6 +42,10 @@ export class ExternalAuthority implements ConnectAuthority {
     return one === undefined ? null : this.#stateOf(one, query);
   }
 
+  pinnedSince(): null {
+    return null;
+  }
+
   forConnection(
     connectionId: string | null,
     query: PairQuery,

@@ -67,7 +67,16 @@ export class CatalogReads {
     if (grant === undefined) throw this.#unconfirmed(instanceId) ?? notGranted(instanceId, "");
     const catalog = this.#deps.cache.of(grant);
     const after = input.after ?? "";
-    const behind = (catalog?.groups ?? []).filter((group) => group.group_id > after);
+    const isOffered = (targetId: string): boolean =>
+      this.#deps.authorities.pinOf({
+        connection_id: null,
+        local_group_id: groupId,
+        remote_group_id: targetId,
+        remote_instance_id: instanceId,
+      }) === null;
+    const behind = (catalog?.groups ?? []).filter(
+      (group) => group.group_id > after && isOffered(group.group_id),
+    );
     // Without a Group there are no details (CAT-032).
     const page = behind.slice(0, limit).map((group) => ({ ...group, actors: [] }));
     return this.#details(grant, catalog, page, behind.length > limit ? page.at(-1)!.group_id : null);

@@ -2,6 +2,7 @@
 
 import type { Clock } from "../../../platform/clock.ts";
 import type { DirectEndpoint } from "../../../shared/wire/v1/direct.ts";
+import { milliseconds } from "../../../shared/wire/v1/time.ts";
 import {
   type AuthorityCondition,
   type ConnectAuthority,
@@ -43,14 +44,9 @@ export class DirectAuthority implements ConnectAuthority {
     const { relations } = this.#deps;
     // It isn't known what is pinned, so nothing may take another route.
     if (relations.problem !== null) return unavailable(relations.problem);
-    const [relation] = relations.list
-      .filter((one) =>
-        isPair(one, query.local_group_id, {
-          instance_id: query.remote_instance_id,
-          group_id: query.remote_group_id,
-        }),
-      )
-      .sort((one, other) => PRECEDENCE.indexOf(one.state) - PRECEDENCE.indexOf(other.state));
+    const [relation] = this.#ofPair(query).sort(
+      (one, other) => PRECEDENCE.indexOf(one.state) - PRECEDENCE.indexOf(other.state),
+    );
     if (relation === undefined) return null;
     const found = this.#stateOf(relation, query.local_generation);
     if (found.state !== "gone") return found;
@@ -59,6 +55,16 @@ export class DirectAuthority implements ConnectAuthority {
       ...found,
       remedy: `Until it is removed, these Groups use no other connection. Remove it with '${remove}', or connect again with 'svc direct invite'.`,
     };
+  }
+
+  /**
+   * An invitation counts from when it was made. If the records can't be read, everything counts as
+   * pinned.
+   */
+  pinnedSince(query: PairQuery): number | null {
+    if (this.#deps.relations.problem !== null) return Number.NEGATIVE_INFINITY;
+    const since = this.#ofPair(query).map(({ created_at: createdAt }) => milliseconds(createdAt));
+    return since.length === 0 ? null : Math.min(...since);
   }
 
   forConnection(
@@ -100,6 +106,15 @@ export class DirectAuthority implements ConnectAuthority {
 
   onChange(listener: () => void): () => void {
     return this.#deps.relations.onChange(listener);
+  }
+
+  #ofPair({
+    local_group_id: localGroupId,
+    remote_instance_id: instanceId,
+    remote_group_id: groupId,
+  }: PairQuery): Relation[] {
+    const remote = { instance_id: instanceId, group_id: groupId };
+    return this.#deps.relations.list.filter((one) => isPair(one, localGroupId, remote));
   }
 
   #shown(relation: Relation): KnownConnection {

@@ -21,7 +21,7 @@ import type { PeerArrival, PeerRequest } from "../transport.ts";
 import { operationDigest } from "../wire/digests.ts";
 import { verifyStatement } from "../wire/statements.ts";
 
-type Grants = Pick<Authorities, "forBinding" | "inForce">;
+type Grants = Pick<Authorities, "forBinding" | "forNewWork" | "inForce">;
 
 export class ReceiverProof {
   readonly #instanceId: string;
@@ -84,14 +84,19 @@ export class ReceiverProof {
   /** The grant that is in force for the request at this moment, or null. */
   grantOf(proof: ConnectPeerAuthorization, operation: ConnectPeerOperation): Grant | null {
     const { source, target } = groupsOf(operation);
-    const state = this.#authorities.forBinding({
+    const binding = {
       connection_id: proof.connection_id ?? null,
       local_group_id: target ?? "",
       remote_group_id: source,
       remote_instance_id: proof.source_instance_id,
       local_device_id: proof.target_device_id ?? "",
       remote_device_id: proof.source_device_id ?? "",
-    });
+    };
+    // What became of an earlier message may be asked as before.
+    const state =
+      operation.op === "receipt"
+        ? this.#authorities.forBinding(binding)
+        : this.#authorities.forNewWork(binding, writtenAt(operation));
     if (state.state !== "granted") return null;
     const { pair } = state.grant;
     if (pair !== null && (pair.local_group_id !== target || pair.remote_group_id !== source)) return null;
@@ -111,6 +116,12 @@ export class ReceiverProof {
 export async function checkDigest({ proof, operation }: PeerRequest, json?: string): Promise<void> {
   if ((await operationDigest(operation, json)) !== proof.operation_sha256)
     throw denied("covers another operation");
+}
+
+/** When the work in it was written, in milliseconds since 1970; undefined for a catalog. */
+function writtenAt(operation: ConnectPeerOperation): number | undefined {
+  if (operation.op === "deliver") return milliseconds(operation.message.created_at);
+  return operation.op === "cancel" ? milliseconds(operation.cancellation.created_at) : undefined;
 }
 
 function isSigner(

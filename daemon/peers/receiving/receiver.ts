@@ -16,6 +16,7 @@ import {
   groupsOf,
 } from "../../../shared/wire/v1/peer.ts";
 import { responseStatement } from "../../../shared/wire/v1/signing.ts";
+import type { OpenGroup } from "../../groups/group.ts";
 import type { GroupRegistry } from "../../groups/registry.ts";
 import type { InstanceIdentity } from "../../home/identity.ts";
 import type { Chats, GroupChat } from "../../messaging/group-chat.ts";
@@ -40,7 +41,7 @@ export interface ReceiverDependencies {
   identity: Pick<InstanceIdentity, "instance_id" | "sign">;
   registry: Pick<GroupRegistry, "find" | "get" | "list">;
   chats: Chats;
-  authorities: Pick<Authorities, "forBinding" | "inForce" | "heard">;
+  authorities: Pick<Authorities, "forBinding" | "forNewWork" | "inForce" | "heard" | "pinOf">;
   quota: Pick<ReceiverQuota, "spend">;
 }
 
@@ -173,7 +174,7 @@ export class Receiver implements AdmittingReceiver {
     switch (operation.op) {
       case "catalog":
         await checkDigest(request);
-        return this.#catalog(operation, this.#stillGranted(proof, operation));
+        return this.#catalog(proof, operation, this.#stillGranted(proof, operation));
       case "receipt":
         await checkDigest(request);
         return this.#receipt(proof, operation);
@@ -208,13 +209,24 @@ export class Receiver implements AdmittingReceiver {
   }
 
   /**
-   * Over a pair only its own Group. Within the account the one that is named, or all (PEER-016,
-   * PEER-017).
+   * Over a pair only its own Group. Within the account the one that is named, or all but those that
+   * the asking Group reaches only directly (PEER-016, PEER-017, DRC-094).
    */
-  #catalog({ target_group_id: targetGroupId, after }: OperationOf<"catalog">, grant: Grant): unknown {
+  #catalog(
+    { source_instance_id: instanceId }: ConnectPeerAuthorization,
+    { source_group_id: sourceGroupId, target_group_id: targetGroupId, after }: OperationOf<"catalog">,
+    grant: Grant,
+  ): unknown {
     const named = grant.pair?.local_group_id ?? targetGroupId;
-    if (named === null) return catalogPage(this.#groups.ordered(), after);
-    return catalogPage([this.#groups.read(named).group], after);
+    if (named !== null) return catalogPage([this.#groups.read(named).group], after);
+    const isOffered = ({ group_id: groupId }: OpenGroup): boolean =>
+      this.#deps.authorities.pinOf({
+        connection_id: grant.connection_id,
+        local_group_id: groupId,
+        remote_group_id: sourceGroupId,
+        remote_instance_id: instanceId,
+      }) === null;
+    return catalogPage(this.#groups.ordered().filter(isOffered), after);
   }
 
   async #receipt(proof: ConnectPeerAuthorization, operation: OperationOf<"receipt">): Promise<unknown> {

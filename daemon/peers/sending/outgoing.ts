@@ -49,6 +49,8 @@ export interface OutgoingMessage {
   projectOnly: boolean;
   /** Digest of the caller's input, if it gave a key. */
   digest: string | undefined;
+  /** Throws if the route may no longer be used. Reading the files may have taken a while. */
+  confirm(): void;
 }
 
 export class Outgoing {
@@ -84,6 +86,7 @@ export class Outgoing {
     attachments: Attachment[],
   ): Promise<{ entry: OutboxEntry; event: MessageEvent }> {
     const { clock, random, outbox, source, log } = this.#deps;
+    outgoing.confirm();
     const now = clock.now();
     const id = random.uuid();
     const message = this.#message(chat, outgoing, attachments, { id, now });

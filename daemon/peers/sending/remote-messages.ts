@@ -13,12 +13,14 @@ import { LIMITS } from "../../../shared/limits.ts";
 import type { MessageMode } from "../../../shared/model.ts";
 import type { Caller } from "../../../shared/operations/caller.ts";
 import { type ConnectActor, ConnectCancellation, ConnectMessage } from "../../../shared/wire/v1/message.ts";
+import { DELIVERY_NOTES } from "../../../shared/wire/v1/refusals.ts";
 import { milliseconds } from "../../../shared/wire/v1/time.ts";
 import { uuidKey } from "../../../shared/wire/v1/uuid.ts";
+import type { NewEvent } from "../../ledger/types.ts";
 import type { GroupChat, Located, RemoteMessages, RemoteReply } from "../../messaging/group-chat.ts";
 import type { Author, Said } from "../../messaging/messages/message-event.ts";
 import { MessageStatuses } from "../../messaging/messages/statuses.ts";
-import type { Authorities } from "../authorities.ts";
+import type { Authorities, Binding } from "../authorities.ts";
 import type { Grant } from "../authority.ts";
 import type { Outbox } from "../outbox/outbox.ts";
 import type { OutboxEntry } from "../outbox/outbox-entry.ts";
@@ -26,6 +28,7 @@ import { isEnd } from "../receiving/receiver-reply.ts";
 import { contentOf } from "../wire/digests.ts";
 import { type Outgoing, type OutgoingMessage, senderOf } from "./outgoing.ts";
 import type { SourceEvents } from "./source-event.ts";
+import { receiptEvent } from "./terminal.ts";
 
 interface Dependencies {
   /** Of this Home. */
@@ -77,7 +80,8 @@ export class RemoteReplies implements RemoteMessages {
   ): Promise<MessageEvent> {
     const author = chat.author(caller);
     const plan = this.#plan(chat, reply, author);
-    const outgoing = { ...plan, said, author, caller, projectOnly: false, digest };
+    const confirm = () => void this.#plan(chat, reply, author);
+    const outgoing = { ...plan, said, author, caller, projectOnly: false, digest, confirm };
     const { event } = await this.#deps.outgoing.send(chat, outgoing);
     return event;
   }
@@ -89,7 +93,8 @@ export class RemoteReplies implements RemoteMessages {
   /**
    * The control's id is derived from the original and this Group, so that it is the same however
    * often it is requested (CAN-007). Addresses are the original's: a request can be withdrawn here
-   * although its connection is gone.
+   * although its connection is gone. If a Direct record keeps the pair from that connection, the
+   * withdrawal stays here (DRC-094).
    */
   async cancel(
     chat: GroupChat,
@@ -147,7 +152,16 @@ export class RemoteReplies implements RemoteMessages {
         connect_cancel_sha256: sha256,
       }),
     };
-    await outbox.accept({ kind: "cancel", data: control }, event, json);
+    const work = { kind: "cancel" as const, data: control };
+    const pin = this.#deps.authorities.pinOf(bindingOf(message, own, other));
+    if (pin !== null) {
+      const error = { code: DELIVERY_NOTES.gone.code, message: pin.reason };
+      const ending = { status: "unconfirmed" as const, remote_event_id: null, error };
+      const events: NewEvent[] = [event, receiptEvent(chat, { work, source_event: event }, ending)];
+      await chat.ledger.appendAll(events);
+      return event;
+    }
+    await outbox.accept(work, event, json);
     try {
       await this.#deps.source.project(chat, event);
     } catch (error) {
@@ -226,18 +240,29 @@ export class RemoteReplies implements RemoteMessages {
 
   /** The original's own connection and devices, in force now (RPL-011). */
   #grant(message: ConnectMessage, own: ConnectMessage["source"], other: ConnectMessage["source"]): Grant {
-    const state = this.#deps.authorities.forBinding({
-      connection_id: message.connection_id ?? null,
-      local_group_id: own.group_id,
-      remote_group_id: other.group_id,
-      remote_instance_id: other.instance_id,
-      local_device_id: own.device_id ?? "",
-      remote_device_id: other.device_id ?? "",
-    });
+    const state = this.#deps.authorities.forNewWork(bindingOf(message, own, other));
     if (state.state === "granted") return state.grant;
-    const code = state.state === "gone" ? "connect_not_granted" : "connect_unavailable";
-    throw new Refusal(code, { specifics: state.reason });
+    const details = { instance_id: other.instance_id };
+    if (state.state === "unavailable")
+      throw new Refusal("connect_unavailable", { specifics: state.reason, details });
+    throw new Refusal("connect_not_granted", {
+      specifics: state.reason,
+      ...(state.remedy !== undefined && { remedy: state.remedy }),
+      details,
+    });
   }
+}
+
+/** What a message recorded in this Group says about its route, seen from here. */
+function bindingOf(message: ConnectMessage, own: Ends["own"], other: Ends["other"]): Binding {
+  return {
+    connection_id: message.connection_id ?? null,
+    local_group_id: own.group_id,
+    remote_group_id: other.group_id,
+    remote_instance_id: other.instance_id,
+    local_device_id: own.device_id ?? "",
+    remote_device_id: other.device_id ?? "",
+  };
 }
 
 /** Throws event_not_found for an event without its message. */

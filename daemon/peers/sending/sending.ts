@@ -14,6 +14,7 @@ import { once } from "../../messaging/messages/idempotency.ts";
 import { contentDigest, type Said } from "../../messaging/messages/message-event.ts";
 import { messageKey } from "../../messaging/messages/message-keys.ts";
 import { MessageStatuses } from "../../messaging/messages/statuses.ts";
+import type { Grant } from "../authority.ts";
 import type { CatalogReads, Destination } from "../catalog/catalog.ts";
 import type { CatalogGroup } from "../catalog/catalog-cache.ts";
 import type { Outbox } from "../outbox/outbox.ts";
@@ -63,7 +64,8 @@ export class RemoteSending {
     const digest = contentDigest(said, { mode, to, dst_group_id: `${instanceId}/${targetGroupId}` });
     const key = messageKey(author, input.client_id);
     const first = async (): Promise<Found> => {
-      const destination = this.#deps.catalog.destination(input.group_id, instanceId, targetGroupId);
+      const find = () => this.#deps.catalog.destination(input.group_id, instanceId, targetGroupId);
+      const destination = find();
       const { grant } = destination;
       const { event } = await this.#deps.outgoing.send(chat, {
         grant,
@@ -76,6 +78,7 @@ export class RemoteSending {
         reply: null,
         projectOnly,
         digest,
+        confirm: () => checkSame(grant, find().grant),
       });
       return { event, duplicate: false };
     };
@@ -103,6 +106,15 @@ export class RemoteSending {
     if (ordinal === undefined) return "queued";
     return new MessageStatuses(chat, ordinal, event).connectDelivery()?.state ?? "unconfirmed";
   }
+}
+
+/** Throws connect_not_granted if the message would now take another connection than it is written for. */
+function checkSame(grant: Grant, now: Grant): void {
+  if (now.connection_id === grant.connection_id && now.remote.device_id === grant.remote.device_id) return;
+  throw new Refusal("connect_not_granted", {
+    specifics: "The connection to that Group changed while the message was being prepared.",
+    remedy: "Send it again.",
+  });
 }
 
 /** For a message without recipients. */

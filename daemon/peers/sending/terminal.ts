@@ -35,7 +35,7 @@ export function endingOf(
 /** `chat.cross_group_receipt` (docs/protocol.md#ledger-events). */
 export function receiptEvent(
   chat: GroupChat,
-  { work, source_event: sourceEvent }: OutboxRecord,
+  { work, source_event: sourceEvent }: Pick<OutboxRecord, "work" | "source_event">,
   ending: Ending,
 ): NewEvent {
   const { target, delivery_id: deliveryId, connection_id: connectionId } = work.data;
