@@ -17,6 +17,16 @@ export interface PeerRequest {
   operation: ConnectPeerOperation;
 }
 
+/**
+ * A request whose operation, as it arrived, breaks a rule of its contents. `problem` is for people
+ * at the peer.
+ */
+export interface BrokenRequest {
+  proof: ConnectPeerAuthorization;
+  operation: unknown;
+  problem: string;
+}
+
 /** Where a request goes: what an authority knows about the route to a peer. */
 export type PeerRoute =
   /** The channel of this Direct connection. */
@@ -75,6 +85,8 @@ export type PeerArrival =
 export interface AdmittedRequest {
   /** Answers it, as `PeerReceiver.receive` does. */
   receive(operation: ConnectPeerOperation): Promise<ConnectPeerResponse>;
+  /** Refuses it, as `PeerReceiver.refuse` does. */
+  refuse(broken: Omit<BrokenRequest, "proof">): Promise<ConnectPeerResponse | null>;
   /** Ends it, whatever became of it. To be called once. */
   leave(): void;
 }
@@ -88,6 +100,12 @@ export interface PeerReceiver {
    * daemon is shutting down.
    */
   receive(request: PeerRequest, arrival: PeerArrival): Promise<ConnectPeerResponse>;
+  /**
+   * The signed, definite refusal of what breaks a rule of its contents (PEER-058); null when the
+   * proof is for something else. Rejects with a Refusal when the proof isn't authentic or the daemon
+   * is shutting down.
+   */
+  refuse(broken: BrokenRequest, arrival: PeerArrival): Promise<ConnectPeerResponse | null>;
 }
 
 /** A receiver whose requests come in two steps: a proof, and after it what may be large. */

@@ -283,6 +283,7 @@ export class SimulatedDaemon {
         this.#answered();
         return answer;
       },
+      refuse: (broken, arrival) => receiver.refuse(broken, arrival),
     };
   }
 

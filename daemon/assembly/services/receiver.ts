@@ -46,6 +46,7 @@ export function create({
   return {
     part: {
       receive: (request, arrival) => receiver.receive(request, arrival),
+      refuse: (broken, arrival) => receiver.refuse(broken, arrival),
       admit: (proof, arrival) => receiver.admit(proof, arrival),
       allowance: (connectionId) => quota.left(connectionId),
       close: () => receiver.close(),

@@ -3,13 +3,19 @@
  * transports. Permissions are checked elsewhere.
  */
 
+import * as z from "zod";
 import type { Clock, Timer } from "../../../platform/clock.ts";
 import { Refusal } from "../../../shared/errors.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import { DirectFrame } from "../../../shared/wire/v1/direct.ts";
-import type { ConnectPeerAnswer, ConnectPeerResponse } from "../../../shared/wire/v1/peer.ts";
+import {
+  type ConnectPeerAnswer,
+  ConnectPeerAuthorization,
+  type ConnectPeerResponse,
+  contentProblem,
+} from "../../../shared/wire/v1/peer.ts";
 import { uuidKey } from "../../../shared/wire/v1/uuid.ts";
-import type { PeerOutcome, PeerRequest } from "../transport.ts";
+import type { BrokenRequest, PeerOutcome, PeerRequest } from "../transport.ts";
 import type { ArrivedFrame } from "./frame-reader.ts";
 import { CLOSED, type FramedLink } from "./framed-link.ts";
 
@@ -21,9 +27,17 @@ interface ChannelParts {
    * the channel.
    */
   receive: (request: PeerRequest) => Promise<ConnectPeerResponse>;
+  /** The same for a request whose operation breaks a rule of its contents; null ends the channel. */
+  refuse: (broken: BrokenRequest) => Promise<ConnectPeerResponse | null>;
   /** Called once, when the channel ends by itself or the peer ends it. */
   ended: (reason: string | null) => void;
 }
+
+/** A request frame whose operation nothing is known of yet. */
+const UnreadRequest = z.strictObject({
+  kind: z.literal("request"),
+  request: z.strictObject({ proof: ConnectPeerAuthorization, operation: z.unknown() }),
+});
 
 type Settle = (outcome: PeerOutcome) => void;
 
@@ -41,6 +55,7 @@ export class DirectChannel {
   readonly #link: FramedLink;
   readonly #clock: Clock;
   readonly #receive: ChannelParts["receive"];
+  readonly #refuse: ChannelParts["refuse"];
   readonly #ended: ChannelParts["ended"];
   /**
    * Our requests by id. A request that timed out keeps its slot, because the peer may still be
@@ -63,6 +78,7 @@ export class DirectChannel {
     this.#link = parts.link;
     this.#clock = parts.clock;
     this.#receive = parts.receive;
+    this.#refuse = parts.refuse;
     this.#ended = parts.ended;
   }
 
@@ -132,7 +148,17 @@ export class DirectChannel {
   #take(arrived: ArrivedFrame): void {
     const { kind, id } = arrived.outline;
     if (kind === "response" && !this.#isExpected(id, arrived.bytes)) return;
-    const parsed = DirectFrame.safeParse(arrived.value());
+    const value = arrived.value();
+    const parsed = DirectFrame.safeParse(value);
+    const broken = parsed.success ? null : brokenRequest(value);
+    if (broken !== null) {
+      void this.#answer(broken.proof.request_id, async () => {
+        const refused = await this.#refuse(broken);
+        if (refused === null) throw new Error("its proof is for another operation");
+        return refused;
+      });
+      return;
+    }
     // The frame is what its outline said when it was measured.
     if (!parsed.success || parsed.data.kind !== kind) {
       this.#fail("The peer sent a frame that this version doesn't know.");
@@ -141,7 +167,7 @@ export class DirectChannel {
     const frame = parsed.data;
     switch (frame.kind) {
       case "request":
-        void this.#answer(frame.request);
+        void this.#answer(frame.request.proof.request_id, () => this.#receive(frame.request));
         break;
       case "response":
         this.#settle(uuidKey(frame.id), outcomeOf(frame.response));
@@ -183,7 +209,7 @@ export class DirectChannel {
     if (this.#pings.count > LIMITS.direct.pings) this.#fail("The peer sent far more pings than it needs.");
   }
 
-  async #answer(request: PeerRequest): Promise<void> {
+  async #answer(id: string, receive: () => Promise<ConnectPeerResponse>): Promise<void> {
     const { requests } = LIMITS.direct;
     if (this.#answering >= requests) {
       // Only a few may wait while the peer doesn't read them.
@@ -192,13 +218,13 @@ export class DirectChannel {
         return;
       }
       this.#refusing += 1;
-      await this.#respond(request, { ok: false, error: new Refusal("overloaded").body() });
+      await this.#respond(id, { ok: false, error: new Refusal("overloaded").body() });
       this.#refusing -= 1;
       return;
     }
     this.#answering += 1;
     try {
-      await this.#respond(request, await this.#answerTo(request));
+      await this.#respond(id, await answerOf(receive));
     } catch (error) {
       this.#fail(`A request of the peer failed: ${error instanceof Error ? error.message : "unknown"}`);
     } finally {
@@ -206,19 +232,10 @@ export class DirectChannel {
     }
   }
 
-  async #answerTo(request: PeerRequest): Promise<ConnectPeerAnswer> {
-    try {
-      return { ok: true, result: { response: await this.#receive(request) } };
-    } catch (error) {
-      if (error instanceof Refusal) return { ok: false, error: error.body() };
-      throw error;
-    }
-  }
-
   /** Never rejects. An answer that can't be sent ends the channel. */
-  async #respond(request: PeerRequest, response: ConnectPeerAnswer): Promise<void> {
+  async #respond(id: string, response: ConnectPeerAnswer): Promise<void> {
     try {
-      await this.#link.send({ kind: "response", id: request.proof.request_id, response });
+      await this.#link.send({ kind: "response", id, response });
     } catch (error) {
       this.#fail(`An answer couldn't be sent: ${error instanceof Error ? error.message : "unknown"}`);
     }
@@ -263,6 +280,22 @@ export class DirectChannel {
     for (const { settle } of this.#asked.values()) settle({ kind: "uncertain", reason });
     this.#asked.clear();
   }
+}
+
+async function answerOf(receive: () => Promise<ConnectPeerResponse>): Promise<ConnectPeerAnswer> {
+  try {
+    return { ok: true, result: { response: await receive() } };
+  } catch (error) {
+    if (error instanceof Refusal) return { ok: false, error: error.body() };
+    throw error;
+  }
+}
+
+/** A request with a proof, whose operation is of a known kind and breaks a rule; null for others. */
+function brokenRequest(value: unknown): BrokenRequest | null {
+  const { data } = UnreadRequest.safeParse(value);
+  const problem = data === undefined ? null : contentProblem(data.request.operation);
+  return data === undefined || problem === null ? null : { ...data.request, problem };
 }
 
 function outcomeOf(answer: ConnectPeerAnswer): PeerOutcome {

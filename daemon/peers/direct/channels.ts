@@ -62,12 +62,17 @@ export class Channels implements PeerTransport {
     earlier?.channel.close("The peer connected again.");
     // What the peer sent with its answer may end the channel as soon as it begins.
     let problem: string | null = null;
+    const arrival = { via: "direct" as const, connection_id: id, instance_id: instanceId };
     const channel = new DirectChannel({
       link,
       clock: this.#clock,
       receive: (request) => {
         this.#clocks.heard(id, request.proof.issued_at);
-        return this.#receiver.receive(request, { via: "direct", connection_id: id, instance_id: instanceId });
+        return this.#receiver.receive(request, arrival);
+      },
+      refuse: (broken) => {
+        this.#clocks.heard(id, broken.proof.issued_at);
+        return this.#receiver.refuse(broken, arrival);
       },
       ended: (reason) => {
         problem = reason ?? CLOSED;

@@ -16,6 +16,7 @@ import {
   ConnectPeerAuthorization,
   ConnectPeerOperation,
   type ConnectPeerResponse,
+  contentProblem,
 } from "../../../shared/wire/v1/peer.ts";
 import type { ConnectGroupCheck, ConnectIdentityProof } from "../../../shared/wire/v1/proofs.ts";
 import { identityStatement } from "../../../shared/wire/v1/signing.ts";
@@ -72,8 +73,9 @@ export class PeerEndpoint {
   }
 
   /**
-   * Answers a request. Without a valid proof it is refused before a byte of its body is read.
-   * Throws Refusal: none of them is signed.
+   * Answers a request. Without a valid proof it is refused before a byte of its body is read. What
+   * breaks a rule of its contents gets a signed refusal (PEER-058). Throws Refusal: none of
+   * them is signed.
    */
   async receive(request: IncomingMessage): Promise<ConnectPeerResponse> {
     const proof = proofOf(request);
@@ -82,24 +84,28 @@ export class PeerEndpoint {
     if (refusal !== null) throw refusal;
     const admitted = await this.#deps.receiver.admit(proof, { via: "web" });
     try {
-      return await admitted.receive(await this.#operation(request));
+      const value = await this.#value(request);
+      const operation = ConnectPeerOperation.safeParse(value);
+      if (operation.success) return await admitted.receive(operation.data);
+      const problem = contentProblem(value);
+      const refused = problem === null ? null : await admitted.refuse({ operation: value, problem });
+      if (refused === null) throw notAnOperation();
+      return refused;
     } finally {
       admitted.leave();
     }
   }
 
-  async #operation(request: IncomingMessage): Promise<ConnectPeerOperation> {
+  async #value(request: IncomingMessage): Promise<unknown> {
     const body = await this.#body(request);
     try {
       // Measured before anything is built from it.
       body.outline();
-      const value = body.value((operation) => (operation as { blobs?: unknown } | null)?.blobs);
-      const operation = ConnectPeerOperation.safeParse(value);
-      if (operation.success) return operation.data;
+      return body.value((operation) => (operation as { blobs?: unknown } | null)?.blobs);
     } catch (error) {
-      if (!(error instanceof StrictJsonError || error instanceof RangeError)) throw error;
+      if (error instanceof StrictJsonError || error instanceof RangeError) throw notAnOperation();
+      throw error;
     }
-    throw new Refusal("invalid_request", { specifics: "The body isn't a peer operation." });
   }
 
   async #body(request: IncomingMessage): Promise<JsonBody> {
@@ -111,6 +117,10 @@ export class PeerEndpoint {
     });
     return body;
   }
+}
+
+function notAnOperation(): Refusal {
+  return new Refusal("invalid_request", { specifics: "The body isn't a peer operation." });
 }
 
 /** Throws connect_peer_denied for anything but one well-formed proof. */

@@ -22,8 +22,14 @@ import type { InstanceIdentity } from "../../home/identity.ts";
 import type { Chats, GroupChat } from "../../messaging/group-chat.ts";
 import type { Authorities } from "../authorities.ts";
 import type { Grant } from "../authority.ts";
-import type { AdmittedRequest, AdmittingReceiver, PeerArrival, PeerRequest } from "../transport.ts";
-import { contentOf, requestDigest } from "../wire/digests.ts";
+import type {
+  AdmittedRequest,
+  AdmittingReceiver,
+  BrokenRequest,
+  PeerArrival,
+  PeerRequest,
+} from "../transport.ts";
+import { contentOf, coversRefused, requestDigest } from "../wire/digests.ts";
 import { PeerRefusal, peerRefusalOf } from "../wire/peer-refusal.ts";
 import { signStatement } from "../wire/statements.ts";
 import { ReceiverBounds } from "./receiver-bounds.ts";
@@ -70,6 +76,11 @@ export class Receiver implements AdmittingReceiver {
     return this.#tracked(this.#receive(request, arrival));
   }
 
+  /** Throws as `receive` does. */
+  refuse(broken: BrokenRequest, arrival: PeerArrival): Promise<ConnectPeerResponse | null> {
+    return this.#tracked(this.#inTurn(broken.proof, () => this.#refuse(broken, arrival)));
+  }
+
   /**
    * As `receive`, for a request that came over the Web to another process. Throws invalid_args as
    * well, when the operation isn't for the Group that the other process names.
@@ -94,6 +105,7 @@ export class Receiver implements AdmittingReceiver {
     const leave = await this.#bounds.enter(proof.source_instance_id, proof.request_id);
     return {
       receive: (operation) => this.#tracked(this.#admitted({ proof, operation }, arrival)),
+      refuse: (broken) => this.#tracked(this.#refuse({ proof, ...broken }, arrival)),
       leave,
     };
   }
@@ -108,12 +120,30 @@ export class Receiver implements AdmittingReceiver {
     const { proof, operation } = request;
     this.#checkOpen();
     this.#authenticate(arrival, operation.op, () => this.#check(request, arrival));
+    return this.#inTurn(proof, () => this.#answer(request));
+  }
+
+  /** Throws connect_replayed or overloaded. */
+  async #inTurn<Result>(proof: ConnectPeerAuthorization, step: () => Promise<Result>): Promise<Result> {
     const leave = await this.#bounds.enter(proof.source_instance_id, proof.request_id);
     try {
-      return await this.#answer(request);
+      return await step();
     } finally {
       leave();
     }
+  }
+
+  async #refuse(
+    { proof, operation, problem }: BrokenRequest,
+    arrival: PeerArrival,
+  ): Promise<ConnectPeerResponse | null> {
+    this.#checkOpen();
+    const { clock, log } = this.#deps;
+    this.#authenticate(arrival, "broken", () => this.#proof.checkHeader(proof, arrival, clock.now()));
+    if (!(await coversRefused(proof.operation_sha256, operation))) return null;
+    log.warn("peer_refused", { via: arrival.via, why: problem });
+    const { code, message } = new PeerRefusal("connect_message_invalid", problem);
+    return this.#sign(proof, { ok: false, error: { code, message } });
   }
 
   /** What was in force when it was admitted may have ended while the operation arrived. */

@@ -3,12 +3,15 @@
  * docs/protocol.md#peer-operations): SHA-256 in lowercase hex over JSON in declared field order.
  */
 import { createHash } from "node:crypto";
+import * as z from "zod";
 import { BlobBytes } from "../../../shared/wire/v1/blob-bytes.ts";
+import { inDeclaredOrder } from "../../../shared/wire/v1/declared-order.ts";
 import type { ConnectCancellation, ConnectMessage } from "../../../shared/wire/v1/message.ts";
-import type {
-  ConnectBlob,
-  ConnectPeerAuthorization,
-  ConnectPeerOperation,
+import {
+  type ConnectBlob,
+  type ConnectPeerAuthorization,
+  type ConnectPeerOperation,
+  schemaOf,
 } from "../../../shared/wire/v1/peer.ts";
 import { requestStatement, type Unsigned } from "../../../shared/wire/v1/signing.ts";
 import { encoded, PIECE_CHARACTERS } from "./base64-pieces.ts";
@@ -32,6 +35,31 @@ export function contentOf<Value extends ConnectMessage | ConnectCancellation>(va
   return { value, json, sha256: sha256Hex(json) };
 }
 
+/**
+ * Whether a proof's `operation_sha256` covers an operation that its schema refuses: its JSON with
+ * the members as they arrived, or in declared order.
+ */
+export async function coversRefused(sha256: string, operation: unknown): Promise<boolean> {
+  if ((await digestAsIs(operation)) === sha256) return true;
+  const schema = schemaOf(operation);
+  return schema !== undefined && (await digestAsIs(inDeclaredOrder(schema, operation))) === sha256;
+}
+
+async function digestAsIs(operation: unknown): Promise<string> {
+  const parts = DeliverParts.safeParse(operation);
+  if (!parts.success) return sha256Hex(JSON.stringify(operation));
+  return deliverDigest(JSON.stringify(parts.data.message), parts.data.blobs);
+}
+
+/** A `deliver` whose files can be hashed in pieces, whatever is wrong with it. */
+const DeliverParts = z.strictObject({
+  op: z.literal("deliver"),
+  message: z.record(z.string(), z.unknown()),
+  blobs: z.array(
+    z.strictObject({ sha256: z.string(), base64: z.union([z.string(), z.instanceof(BlobBytes)]) }),
+  ),
+});
+
 /** This many characters of a file's base64 are hashed before yielding to the event loop. */
 const SLICE_CHARACTERS = 256 * 1024;
 const NOT_BASE64 = /[^A-Za-z0-9+/=]/u;
@@ -44,10 +72,14 @@ export async function operationDigest(operation: ConnectPeerOperation, json?: st
   if (operation.op === "cancel")
     return sha256Hex(`{"op":"cancel","cancellation":${json ?? JSON.stringify(operation.cancellation)}}`);
   if (operation.op !== "deliver") return sha256Hex(JSON.stringify(operation));
+  return deliverDigest(json ?? JSON.stringify(operation.message), operation.blobs);
+}
+
+async function deliverDigest(message: string, blobs: readonly ConnectBlob[]): Promise<string> {
   const hash = createHash("sha256");
-  hash.update(`{"op":"deliver","message":${json ?? JSON.stringify(operation.message)},"blobs":[`);
+  hash.update(`{"op":"deliver","message":${message},"blobs":[`);
   let hashed = 0;
-  for (const [at, { sha256, base64 }] of operation.blobs.entries()) {
+  for (const [at, { sha256, base64 }] of blobs.entries()) {
     hash.update(`${at === 0 ? "" : ","}{"sha256":${JSON.stringify(sha256)},"base64":"`);
     for (const text of textsOf(base64)) {
       hash.update(text, "latin1");

@@ -9,8 +9,6 @@ const [OPEN_OBJECT, CLOSE_OBJECT, OPEN_ARRAY, CLOSE_ARRAY] = [0x7b, 0x7d, 0x5b, 
 
 /** A string of at least this many bytes is a file's base64, or a message's text. */
 export const LONG_BYTES = 64 * 1024;
-/** The files of a message, and its text. */
-const LONG_MAX = LIMITS.message.attachments + 1;
 /** The member names and values that matter are shorter than this. */
 const WORD_BYTES = 64;
 
@@ -39,7 +37,6 @@ class Scan {
   readonly #words = new Map<string, string>();
   #depth = 0;
   #values = 1;
-  #long = 0;
   #longBytes = 0;
   /** The last string among the frame's own members, and the name whose value comes next. */
   #latest: string | null = null;
@@ -82,7 +79,7 @@ class Scan {
       }
     }
     const { jsonBytes } = LIMITS.direct;
-    if (bytes.length - this.#longBytes > jsonBytes || this.#long > LONG_MAX)
+    if (bytes.length - this.#longBytes > jsonBytes)
       throw new RangeError(`it has more than ${jsonBytes} bytes apart from its files`);
   }
 
@@ -100,7 +97,6 @@ class Scan {
       end += bytes[end] === BACKSLASH ? 2 : 1;
     }
     if (end - begin >= LONG_BYTES) {
-      this.#long += 1;
       this.#longBytes += end - begin;
     }
     if (this.#depth === 1) this.#take(end - begin < WORD_BYTES ? bytes.toString("latin1", begin, end) : null);

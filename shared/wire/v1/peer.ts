@@ -115,6 +115,24 @@ export const ConnectPeerOperation = z.discriminatedUnion("op", [
   CancelOperation,
 ]);
 
+/** The schema of an operation by its `op`; undefined for anything but a known one. */
+export function schemaOf(operation: unknown): (typeof ConnectPeerOperation.options)[number] | undefined {
+  if (typeof operation !== "object" || operation === null || !("op" in operation)) return undefined;
+  return ConnectPeerOperation.options.find(({ shape }) => shape.op.value === operation.op);
+}
+
+/**
+ * What an operation's contents break, as a sentence without a word of the peer's; null for an
+ * operation that is right, or that this version doesn't know (PEER-058).
+ */
+export function contentProblem(operation: unknown): string | null {
+  const checked = schemaOf(operation)?.safeParse(operation);
+  if (checked === undefined || checked.success) return null;
+  const [issue] = checked.error.issues;
+  if (issue === undefined || issue.code === "unrecognized_keys") return "It has members that aren't known.";
+  return issue.path.length === 0 ? `It ${issue.message}.` : `'${issue.path.join(".")}' ${issue.message}.`;
+}
+
 /** The connection that an operation names; undefined within an account. */
 export function connectionOf(operation: ConnectPeerOperation): string | undefined {
   if (operation.op === "deliver") return operation.message.connection_id;

@@ -72,6 +72,7 @@ export class LightPeer {
           this.asked.push(request.operation.op);
           return this.answer(request);
         },
+        refuse: () => Promise.reject(new Error("nothing broken is sent to it")),
       },
     });
     await this.#direct.start();

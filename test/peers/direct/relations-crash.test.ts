@@ -203,6 +203,7 @@ async function openHome(files: Files, identity: { instance_id: string; public_ke
     outbound: { authorities: { add: () => {} } },
     receiver: {
       receive: () => Promise.reject(new Error("nobody asks")),
+      refuse: () => Promise.reject(new Error("nobody asks")),
       allowance: () => ({ records: 0, bytes: 0 }),
       close: async () => {},
     },

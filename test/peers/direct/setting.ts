@@ -116,6 +116,7 @@ export class Instance {
         this.received.push(request);
         return this.answer(request);
       },
+      refuse: () => Promise.reject(new Error("nothing broken is sent in this setting")),
     };
     this.direct = await Direct.open({
       files: this.files,

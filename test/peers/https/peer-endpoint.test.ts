@@ -11,6 +11,7 @@ import { AccountAuthority } from "../../../daemon/peers/account/account-authorit
 import { Authorities } from "../../../daemon/peers/authorities.ts";
 import { PeerEndpoint } from "../../../daemon/peers/https/peer-endpoint.ts";
 import { WebTransport } from "../../../daemon/peers/https/web-transport.ts";
+import { sha256Hex } from "../../../daemon/peers/wire/digests.ts";
 import { verifyStatement } from "../../../daemon/peers/wire/statements.ts";
 import { VerifyingKey } from "../../../platform/keys.ts";
 import { RealRandom } from "../../../platform/real-random.ts";
@@ -29,7 +30,15 @@ import { GROUP, openSetting, type Setting } from "../../http/setting.ts";
 import { verifies } from "../../requirements.ts";
 import { until } from "../../support/until.ts";
 import { DirectorySetting } from "../account/directory-setting.ts";
-import { deliverOperation, MINUTE, newIdentity, type ProofChanges, Target } from "../receiver-setting.ts";
+import { violationsOf } from "../content-violations.ts";
+import {
+  deliverOperation,
+  MINUTE,
+  newIdentity,
+  type ProofChanges,
+  refused,
+  Target,
+} from "../receiver-setting.ts";
 
 const PATH = `${API_PREFIX}/connect/peer`;
 const { connect } = LIMITS;
@@ -384,6 +393,22 @@ describe("the peer endpoint", () => {
     for (const body of bodies) {
       const { code } = await here.post(target.proof(operation), body);
       assert.equal(code, "invalid_request", body);
+    }
+    here.nothingStored();
+  });
+
+  it("refuses what breaks a rule of contents for good, signed, and records nothing", async () => {
+    verifies("PEER-058");
+    const { target } = here;
+    for (const { name, operation } of violationsOf(target.message())) {
+      const body = JSON.stringify(operation);
+      const { operation: right } = here;
+      const proof = target.proof(right, { operation_sha256: sha256Hex(body) });
+      const answer = ConnectPeerAnswer.parse(JSON.parse((await here.post(proof, body)).text));
+      assert.ok(answer.ok, `${name}: ${JSON.stringify(answer)}`);
+      const result = target.checked({ proof, operation: right }, answer.result.response);
+      assert.equal(refused(result), "connect_message_invalid", name);
+      assert.equal((await here.post(target.proof(right), body)).code, "invalid_request", name);
     }
     here.nothingStored();
   });
