@@ -7,6 +7,16 @@ const nodeModule = require("node:module");
 const { homedir } = require("node:os");
 const { join } = require("node:path");
 
+// Node answers SIGUSR1, which any process of this user may send, by opening its debugger. A listener
+// takes the signal instead.
+process.on("SIGUSR1", () => {});
+// The same when an editor or a shell has asked every Node for a debugger (NODE_OPTIONS). Who debugs
+// svc itself says so on its command line.
+if (/--inspect/.test(process.env.NODE_OPTIONS || "") && !process.execArgv.some((word) => word.startsWith("--inspect"))) {
+  const inspector = require("node:inspector");
+  if (inspector.url() !== undefined) inspector.close();
+}
+
 const [, , command, ...rest] = process.argv;
 if (command === "hook" && rest.length === 2) {
   // A runtime waits for its hook: nothing else is loaded for it.

@@ -51,6 +51,8 @@ export async function runUntilEnded(options: DaemonOptions): Promise<number> {
 
 const entry = process.argv[1];
 if (entry !== undefined && existsSync(entry) && pathToFileURL(realpathSync(entry)).href === import.meta.url) {
+  // The launcher's duty otherwise: the signal would open Node's debugger.
+  process.on("SIGUSR1", () => {});
   runUntilEnded(optionsFromEnvironment(process.env)).then(
     (code) => process.exit(code),
     (error: unknown) => {

@@ -118,9 +118,18 @@ export async function status(context: CommandContext): Promise<number> {
   return 3;
 }
 
-/** If an agent starts a daemon, ending the agent's launch must not end the daemon. */
-function ofNoLaunch({ [ENVIRONMENT.launchMark]: _mark, ...rest }: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
-  return rest;
+/**
+ * Of a daemon that outlives what started it. If an agent starts one, ending the agent's launch must
+ * not end the daemon; and a debugger that was wanted for the starter opens none in the daemon.
+ */
+function ofItsOwn({
+  [ENVIRONMENT.launchMark]: _mark,
+  VSCODE_INSPECTOR_OPTIONS: _inspector,
+  NODE_OPTIONS: options = "",
+  ...rest
+}: NodeJS.ProcessEnv): NodeJS.ProcessEnv {
+  const kept = options.replaceAll(/(?<=^|\s)"?--(?:inspect|debug[-_]port)\S*/gu, "").trim();
+  return kept === "" ? rest : { ...rest, NODE_OPTIONS: kept };
 }
 
 /**
@@ -153,7 +162,7 @@ export async function start(context: CommandContext): Promise<number> {
         String(port),
         ...(tls ? ["--tls-cert", tls.cert, "--tls-key", tls.key] : []),
       ],
-      { detached: true, stdio: ["ignore", "ignore", trouble], cwd: "/", env: ofNoLaunch(process.env) },
+      { detached: true, stdio: ["ignore", "ignore", trouble], cwd: "/", env: ofItsOwn(process.env) },
     );
     let ended: number | null = null;
     child.once("exit", (code) => {

@@ -16,5 +16,8 @@ function named(): Target {
   return { socket, fields: lines.filter((line) => /^[A-Za-z-]+: ./.test(line)) };
 }
 
+// As in the launcher, which isn't always in between: the signal would open Node's debugger, and a
+// question may wait for hours.
+process.on("SIGUSR1", () => {});
 if (process.argv.at(-3) === "decide") decide(named);
 else serve(named);
