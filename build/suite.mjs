@@ -61,12 +61,15 @@ for (const signal of ["SIGINT", "SIGTERM"])
     process.kill(process.pid, signal);
   });
 
+/** No daemon of a test asks the login shell of whoever runs the tests, unless the test wants it. */
+const QUICK = { SVC_LOGIN_SHELL: "none" };
+
 /**
  * Runs one mocha in this terminal, with these paths and options of mocha's. Answers whether it
  * passed. An interrupt of mocha's ends this process too.
  */
 export function runHere(args, { node = process.execPath, environment = {} } = {}) {
-  const env = { ...process.env, ...environment };
+  const env = { ...process.env, ...QUICK, ...environment };
   const { status, signal } = spawnSync(node, [...MOCHA, ...args], { stdio: "inherit", env });
   if (signal !== null) process.exit(128 + constants.signals[signal]);
   return status === 0;
@@ -79,7 +82,7 @@ export function runHere(args, { node = process.execPath, environment = {} } = {}
 export async function runFiles({ files, node = process.execPath, environment = {} }) {
   const child = spawn(node, [...MOCHA, ...files], {
     stdio: ["ignore", "pipe", "pipe"],
-    env: { ...process.env, ...environment },
+    env: { ...process.env, ...QUICK, ...environment },
   });
   running.add(child);
   let output = "";

@@ -5,7 +5,7 @@
 
 import { RealFiles } from "../platform/real-files.ts";
 import { Refusal } from "../shared/errors.ts";
-import { checkSocket, currentHost, readAddress, readSocketKey } from "./endpoint.ts";
+import { checkSocket, currentHost, readNoted, readSocketKey, socketOf } from "./endpoint.ts";
 import { DaemonUnreachable } from "./failures.ts";
 import { homePaths } from "./paths.ts";
 
@@ -17,16 +17,27 @@ export interface Endpoint {
 
 const files = new RealFiles();
 
-/** Throws DaemonUnreachable if no daemon ever ran there, or if what is there can't be trusted. */
+/**
+ * Throws DaemonUnreachable if no daemon ever ran there, if what is there can't be trusted, or if it
+ * is a copy and names the original's daemon.
+ */
 export function findEndpoint(home: string): Endpoint {
   const host = currentHost();
   const paths = homePaths(home);
   try {
-    const address = readAddress(files, host, paths);
+    const noted = readNoted(files, host, paths);
     const key = readSocketKey(files, host, paths);
-    if (address === null || key === null) throw new DaemonUnreachable(home, "none is running there");
-    checkSocket(files, host, address.socket);
-    return { socketPath: address.socket, key };
+    if (noted === null || key === null) throw new DaemonUnreachable(home, "none is running there");
+    if (noted.isCopied)
+      throw new DaemonUnreachable(
+        home,
+        "copied",
+        undefined,
+        `No daemon runs for the Home ${home}. It is a copy, and the daemon that it names is the original's.`,
+      );
+    const socketPath = socketOf(files, host, paths, noted.address);
+    checkSocket(files, host, socketPath);
+    return { socketPath, key };
   } catch (error) {
     if (error instanceof DaemonUnreachable || error instanceof Refusal) throw error;
     throw unreadable(home, error);
@@ -46,7 +57,8 @@ export function unreadable(home: string, error: unknown): DaemonUnreachable {
 /** The process that last claimed to serve the Home, or null. */
 export function daemonProcess(home: string): number | null {
   try {
-    return readAddress(files, currentHost(), homePaths(home))?.pid ?? null;
+    const noted = readNoted(files, currentHost(), homePaths(home));
+    return noted === null || noted.isCopied ? null : noted.address.pid;
   } catch {
     return null;
   }

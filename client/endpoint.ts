@@ -7,7 +7,7 @@
  * key file is the protection. Elsewhere the key is a second one.
  */
 import { createHash } from "node:crypto";
-import { dirname, isAbsolute, join } from "node:path";
+import { basename, dirname, isAbsolute, join } from "node:path";
 import { errorCode, readWhole, replaceFile, unlinkIfThere } from "../platform/durable.ts";
 import type { Files } from "../platform/files.ts";
 import { HomeProblem } from "../platform/problem.ts";
@@ -131,7 +131,9 @@ export function prepareSocket(files: Files, random: Random, host: Host, paths: H
   }
   let socket = paths.daemon.socket;
   if (!fits(host, socket)) {
-    const name = createHash("sha256").update(paths.root).digest("hex").slice(0, 32);
+    // Also after this very folder: another one may have this path in another container, or later.
+    const named = `${paths.root}\0${Object.values(identityOf(files, paths)).join(":")}`;
+    const name = createHash("sha256").update(named).digest("hex").slice(0, 32);
     const short = fallbackDirectories(host).find(
       (directory) => fits(host, join(directory, name)) && usable(files, host, directory),
     );
@@ -191,10 +193,39 @@ export function readSocketKey(files: Files, host: Host, paths: HomePaths): strin
   throw new HomeProblem("corrupt", paths.daemon.key, "It isn't a key.", "Restart the daemon.");
 }
 
+/**
+ * What distinguishes a Home from each copy of it, however it was made. A daemon holds the lock's
+ * file open, so no other file has its number while it runs. Links to all the files make a copy with
+ * the same files, but in a folder of its own.
+ */
+interface HomeIdentity {
+  device: number;
+  folder: number;
+  lock: number;
+}
+
+/** Zero for what isn't there. */
+function identityOf(files: Files, { daemon }: HomePaths): HomeIdentity {
+  const folder = files.stat(daemon.directory);
+  return {
+    device: folder?.device ?? 0,
+    folder: folder?.inode ?? 0,
+    lock: files.stat(daemon.lock)?.inode ?? 0,
+  };
+}
+
 /** For the holder of the lock. */
 export async function writeAddress(files: Files, paths: HomePaths, address: Address): Promise<void> {
   const { pid, version, socket, web_origin: webOrigin, started_at: startedAt } = address;
-  const text = JSON.stringify({ v: 1, pid, version, socket, web_origin: webOrigin, started_at: startedAt });
+  const text = JSON.stringify({
+    v: 1,
+    pid,
+    version,
+    socket,
+    web_origin: webOrigin,
+    started_at: startedAt,
+    home: identityOf(files, paths),
+  });
   await replaceFile(files, paths.daemon.address, Buffer.from(`${text}\n`));
 }
 
@@ -203,9 +234,18 @@ export async function writeAddress(files: Files, paths: HomePaths, address: Addr
  * daemon runs.
  */
 export function readAddress(files: Files, host: Host, paths: HomePaths): Address | null {
+  return readNoted(files, host, paths)?.address ?? null;
+}
+
+/** The address, and whether it was written into another folder, of which this one is a copy. */
+export function readNoted(
+  files: Files,
+  host: Host,
+  paths: HomePaths,
+): { address: Address; isCopied: boolean } | null {
   const text = readPrivate(files, host, paths.daemon.address);
   if (text === null) return null;
-  let found: Partial<Record<keyof Address, unknown>>;
+  let found: Partial<Record<keyof Address | "home", unknown>>;
   try {
     found = (JSON.parse(text) as typeof found | null) ?? {};
   } catch {
@@ -219,7 +259,33 @@ export function readAddress(files: Files, host: Host, paths: HomePaths): Address
     (webOrigin === null || typeof webOrigin === "string") &&
     typeof startedAt === "string"
   ) {
-    return { pid, version, socket, web_origin: webOrigin, started_at: startedAt };
+    const address = { pid, version, socket, web_origin: webOrigin, started_at: startedAt };
+    return { address, isCopied: isCopied(files, paths, socket, found.home) };
   }
   throw new HomeProblem("corrupt", paths.daemon.address, "It isn't an address.", "Restart the daemon.");
+}
+
+/** `noted` is the identity in the address file, where an older daemon wrote none. */
+function isCopied(files: Files, paths: HomePaths, socket: string, noted: unknown): boolean {
+  const own = identityOf(files, paths);
+  if (typeof noted !== "object" || noted === null) {
+    // Its socket is in its own Home, or has a name of 32 digits.
+    if (basename(socket) !== basename(paths.daemon.socket)) return false;
+    const folder = files.stat(dirname(socket));
+    return folder !== null && (folder.device !== own.device || folder.inode !== own.folder);
+  }
+  const { device, folder, lock } = noted as Partial<HomeIdentity>;
+  // Without the lock the daemon still says so itself ('svc doctor').
+  return device !== own.device || folder !== own.folder || (own.lock !== 0 && lock !== own.lock);
+}
+
+/**
+ * Where to connect to the daemon that wrote the address. A Home that was moved under a running
+ * daemon, or is known by several paths, has the socket in it.
+ */
+export function socketOf(files: Files, host: Host, paths: HomePaths, { socket }: Address): string {
+  if (host.platform === "win32" || socket === paths.daemon.socket) return socket;
+  const own = paths.daemon.socket;
+  const isInside = basename(socket) === basename(own) && fits(host, own);
+  return isInside && files.stat(own) !== null ? own : socket;
 }

@@ -1,15 +1,9 @@
-/** Which Groups a folder belongs to: those with the nearest attached folder at or above it. */
-import { sep } from "node:path";
+/**
+ * Which Groups a folder belongs to: those with the nearest attached folder at or above it. A folder
+ * in a work tree of Git belongs where the same folder of the attached work tree does.
+ */
+import { checkoutsAround, nearnessOf } from "../platform/git-checkout.ts";
 import type { DaemonClient } from "./client.ts";
-
-/** Length of the scope path that contains the folder, or -1. */
-function nearness(scopes: readonly { path: string }[], folder: string): number {
-  let nearest = -1;
-  for (const { path } of scopes)
-    if (folder === path || folder.startsWith(path.endsWith(sep) ? path : path + sep))
-      nearest = Math.max(nearest, path.length);
-  return nearest;
-}
 
 /** Ids of the Groups among `groups` that are bound nearest to `folder`, a real path. */
 export async function groupsOfFolder(
@@ -17,12 +11,14 @@ export async function groupsOfFolder(
   groups: readonly { group_id: string }[],
   folder: string,
 ): Promise<string[]> {
+  const checkouts = checkoutsAround(folder);
   let nearest = 0;
   let bound: string[] = [];
   for (const { group_id: groupId } of groups) {
     const shown = await client.call("group_show", { group_id: groupId });
-    // The Group was deleted in the meantime, so nothing is bound to it.
-    const near = shown.ok ? nearness(shown.result.scopes, folder) : -1;
+    // A Group that was deleted in the meantime has nothing bound to it.
+    const scopes = shown.ok ? shown.result.scopes : [];
+    const near = Math.max(-1, ...scopes.map(({ path }) => nearnessOf(path, folder, checkouts)));
     if (near > nearest) {
       nearest = near;
       bound = [groupId];

@@ -37,6 +37,8 @@ export interface FileStatus {
   /** Permission bits, 0o000-0o777. */
   mode: number;
   uid: number;
+  /** Tells files of different file systems apart: numbers of inodes repeat. */
+  device: number;
   inode: number;
   modifiedMs: number;
 }

@@ -1,5 +1,5 @@
 /**
- * The one value that we need from a Git configuration, read by the rules of git-config(1),
+ * The values that we need from a Git configuration, read by the rules of git-config(1),
  * "Syntax". `git` isn't run: it may be missing, and it would obey more of a foreign repository's
  * configuration than this.
  */
@@ -34,20 +34,33 @@ function unquote(raw: string): string {
  * aren't followed.
  */
 export function originUrl(config: string): string | null {
-  let inOrigin = false;
+  return valueOf(config, "remote", "origin", "url");
+}
+
+/** `core.worktree`: the folder in which a repository that is kept elsewhere is checked out, or null. */
+export function ownWorkTree(config: string): string | null {
+  return valueOf(config, "core", undefined, "worktree");
+}
+
+/** The first that isn't empty. */
+function valueOf(
+  config: string,
+  section: string,
+  subsection: string | undefined,
+  variable: string,
+): string | null {
+  let isIn = false;
   for (const line of config.replaceAll(/\\\r?\n/g, "").split(/\r?\n/)) {
     let rest = line.trim();
-    const section = /^\[\s*([A-Za-z0-9.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\]/.exec(rest);
-    if (section !== null) {
-      const subsection = section[2]?.replaceAll(/\\(.)/g, "$1");
-      inOrigin = section[1]?.toLowerCase() === "remote" && subsection === "origin";
-      rest = rest.slice(section[0].length).trim();
+    const head = /^\[\s*([A-Za-z0-9.-]+)(?:\s+"((?:[^"\\]|\\.)*)")?\s*\]/.exec(rest);
+    if (head !== null) {
+      isIn = head[1]?.toLowerCase() === section && head[2]?.replaceAll(/\\(.)/g, "$1") === subsection;
+      rest = rest.slice(head[0].length).trim();
     }
-    const variable = /^url\s*=\s*(.*)$/i.exec(rest);
-    if (inOrigin && variable !== null) {
-      const url = unquote(variable[1] ?? "");
-      if (url !== "") return url;
-    }
+    const [, name, raw] = /^([A-Za-z][A-Za-z0-9-]*)\s*=\s*(.*)$/.exec(rest) ?? [];
+    if (!isIn || name?.toLowerCase() !== variable) continue;
+    const value = unquote(raw ?? "");
+    if (value !== "") return value;
   }
   return null;
 }

@@ -62,6 +62,14 @@ export interface Processes {
    * itself, then from `directory`. Null if there is none.
    */
   locate(program: string, path: string, directory: string): string | null;
-  /** A program's output, at most 64 KiB, if it succeeds in time; else null. */
-  outputOf(file: string, args: readonly string[], milliseconds: number): Promise<string | null>;
+  /**
+   * A program's output, at most 64 KiB, if it succeeds in time; else null. `environment` is its
+   * whole environment, by default this process's.
+   */
+  outputOf(
+    file: string,
+    args: readonly string[],
+    milliseconds: number,
+    environment?: Readonly<Record<string, string | undefined>>,
+  ): Promise<string | null>;
 }

@@ -24,6 +24,8 @@ export interface ProjectFiles {
    * contain credentials.
    */
   gitOrigin(directory: string): string | null;
+  /** Whether two canonical directories are the same place in two work trees of one repository. */
+  isSamePlace(one: string, other: string): boolean;
   /**
    * Opens a regular file below `root` (canonical) without following any link. The components are
    * checked on the way, so that none can be swapped. `create` makes a new file with mode 0600 and

@@ -223,7 +223,12 @@ export class RealProcesses implements Processes {
     return null;
   }
 
-  outputOf(file: string, args: readonly string[], milliseconds: number): Promise<string | null> {
+  outputOf(
+    file: string,
+    args: readonly string[],
+    milliseconds: number,
+    environment: Readonly<Record<string, string | undefined>> = process.env,
+  ): Promise<string | null> {
     return new Promise((done) => {
       execFile(
         file,
@@ -233,6 +238,7 @@ export class RealProcesses implements Processes {
           killSignal: "SIGKILL",
           maxBuffer: OUTPUT_BYTES,
           cwd: tmpdir(),
+          env: environment,
           windowsHide: true,
         },
         (error, stdout) => done(error === null ? stdout : null),

@@ -3,6 +3,7 @@ import * as fs from "node:fs";
 import { homedir } from "node:os";
 import { dirname, isAbsolute, join, resolve, sep } from "node:path";
 import type { OpenFile } from "./files.ts";
+import { gitFileTarget, isSamePlace, readSmall } from "./git-checkout.ts";
 import { originUrl } from "./git-config.ts";
 import type { ProjectFiles } from "./project-files.ts";
 import { RealFile } from "./real-files.ts";
@@ -16,34 +17,26 @@ const FLAGS = {
   read: fs.constants.O_RDONLY | NOFOLLOW | NONBLOCK,
   create: fs.constants.O_RDWR | fs.constants.O_CREAT | fs.constants.O_EXCL | NOFOLLOW,
 };
-const GIT_FILE_BYTES = 1024 * 1024;
-
-/** A small regular file as text; null for anything else. */
-function readSmall(path: string): string | null {
-  try {
-    const status = fs.statSync(path);
-    return status.isFile() && status.size <= GIT_FILE_BYTES ? fs.readFileSync(path, "utf8") : null;
-  } catch {
-    return null;
-  }
-}
-
 /**
  * The directory with the configuration that `.git` in `directory` leads to. Worktrees and
  * submodules point elsewhere.
  */
 function gitDirectory(directory: string): string | null {
   const dotGit = join(directory, ".git");
-  const status = fs.statSync(dotGit, { throwIfNoEntry: false });
-  if (status === undefined) return null;
-  if (status.isDirectory()) return dotGit;
-  const target = readSmall(dotGit)
-    ?.match(/^gitdir: (.+)$/m)?.[1]
-    ?.trim();
-  if (target === undefined) return null;
+  if (isDirectory(dotGit)) return dotGit;
+  const target = gitFileTarget(dotGit);
+  if (target === null) return null;
   const own = isAbsolute(target) ? target : resolve(directory, target);
   const common = readSmall(join(own, "commondir"))?.trim();
   return common === undefined || common === "" ? own : resolve(own, common);
+}
+
+function isDirectory(path: string): boolean {
+  try {
+    return fs.statSync(path).isDirectory();
+  } catch {
+    return false;
+  }
 }
 
 /** Throws if the file at `path` must not even be opened. */
@@ -105,7 +98,7 @@ export class RealProjectFiles implements ProjectFiles {
   }
 
   isDirectory(path: string): boolean {
-    return fs.statSync(path, { throwIfNoEntry: false })?.isDirectory() === true;
+    return isDirectory(path);
   }
 
   ownFolder(): string {
@@ -132,6 +125,10 @@ export class RealProjectFiles implements ProjectFiles {
       }
       if (at === dirname(at)) return null;
     }
+  }
+
+  isSamePlace(one: string, other: string): boolean {
+    return isSamePlace(one, other);
   }
 
   openBelow(root: string, components: readonly string[], mode: "read" | "create"): OpenFile {

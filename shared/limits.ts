@@ -301,6 +301,11 @@ export const LIMITS = {
     /** Of all webviews of a window together. The oldest is forgotten first. */
     memoryCharacters: 4 * MiB,
   },
+  /** The person's login shell, asked once for its environment. */
+  loginShell: {
+    seconds: 15,
+    outputBytes: MiB,
+  },
   /** Terminals of Actors that the daemon runs. */
   terminal: {
     columns: 120,

@@ -16,6 +16,10 @@ export const ENVIRONMENT = {
    * it to its model. Now refused.
    */
   launchToken: "SVC_LAUNCH_TOKEN",
+  /** The shell that the daemon asks for the person's environment; "none" for none. */
+  loginShell: "SVC_LOGIN_SHELL",
+  /** Names of variables that agents get from the daemon's environment as they are. */
+  passEnvironment: "SVC_PASS_ENVIRONMENT",
   webHost: "SVC_WEB_HOST",
   webPort: "SVC_WEB_PORT",
   /** PEM files for serving HTTPS. */

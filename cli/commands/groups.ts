@@ -1,6 +1,7 @@
 /** Groups: created, shown, changed, removed, moved between Homes. */
 import { resolve } from "node:path";
 import type { Group, GroupSettings } from "../../shared/model.ts";
+import type { ResultOf } from "../../shared/operations/registry.ts";
 import type { CommandContext } from "../context.ts";
 import { groupNamed, NO_GROUP } from "../lookup.ts";
 import { oneLine } from "../output.ts";
@@ -38,11 +39,29 @@ function printGroup(context: CommandContext, group: Group): void {
 
 export async function attach(context: CommandContext): Promise<number> {
   const path = resolve(context.args[0] ?? ".");
-  return context.print("attach", { path, ...(await optionalGroup(context)) }, (result) => {
-    context.out.line(
-      `${result.created ? "Created the Group" : "Attached to the Group"} ${result.group_id} for ${path} (${result.scope_key}).`,
-    );
+  const envelope = await context.client.call("attach", { path, ...(await optionalGroup(context)) });
+  const code = context.show(envelope, ({ created, group_id: groupId, scope_key: scopeKey }) => {
+    const done = created ? "Created the Group" : "Attached to the Group";
+    context.out.line(`${done} ${groupId} for ${path} (${scopeKey}).`);
   });
+  if (envelope.ok && !envelope.result.created && !context.out.json)
+    await tellOthers(context, envelope.result);
+  return code;
+}
+
+/** Where the Group's Actors go on working, if not in the directory that was just attached. */
+async function tellOthers(
+  context: CommandContext,
+  { group_id: groupId, scope_key: scopeKey }: ResultOf<"attach">,
+): Promise<void> {
+  const { scopes, active_scope_key: activeKey } = await context.client.result("group_show", {
+    group_id: groupId,
+  });
+  const active = scopes.find((scope) => scope.scope_key === activeKey);
+  if (active === undefined || activeKey === scopeKey) return;
+  context.out.line(`Its Actors work in ${oneLine(active.path)}, which stays attached.`);
+  const one = context.suggested(`'svc actor update ACTOR --scope ${scopeKey}'`);
+  context.out.line(`To let one of them work here: ${one}`);
 }
 
 async function optionalGroup(context: CommandContext): Promise<{ group_id?: string }> {

@@ -4,6 +4,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { homedir } from "node:os";
 import { dirname, join } from "node:path";
+import { ownPath } from "../../client/person-environment.ts";
 import { ENVIRONMENT } from "../../shared/names.ts";
 import type { CommandContext } from "../context.ts";
 import { programFile } from "../program.ts";
@@ -20,7 +21,7 @@ interface ServiceFile {
  * manager has a PATH of its own, without the folders of a person's installers.
  */
 function environment(home: string): [name: string, value: string][] {
-  const path = process.env["PATH"];
+  const path = ownPath(process.env);
   return [[ENVIRONMENT.home, home], ...(path ? [["PATH", path] as [string, string]] : [])];
 }
 

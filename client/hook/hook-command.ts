@@ -33,6 +33,8 @@ export interface HookCommandOptions {
   /** Absolute paths of Node and of the program `svc`. The Node program for hooks is next to it. */
   node: string;
   svc: string;
+  /** What goes in front of Node, where it is an editor's. */
+  front?: readonly string[];
 }
 
 const HOOK_PATH = `${SOCKET_OPERATION_PREFIX}hook_submit`;
@@ -56,7 +58,7 @@ export async function prepareHookCommand(options: HookCommandOptions): Promise<H
   } catch (error) {
     throw storageRefusal(error);
   }
-  if (client === null) return [options.node, join(dirname(options.svc), "hook.cjs"), socket, fields];
+  if (client === null) return nodeCommand(options, socket, fields);
   return ["/bin/sh", "-c", hookScript(client, socket, fields)];
 }
 
@@ -69,11 +71,16 @@ export function decideCommand(options: HookCommandOptions): HookCommand {
   const { paths, actor_id: actorId, socket, client } = options;
   const fields = fieldsFile(paths, actorId);
   if (client === null) {
-    return [options.node, join(dirname(options.svc), "hook.cjs"), "decide", socket, fields];
+    return nodeCommand(options, "decide", socket, fields);
   }
   const { path, program } = client;
   const script = program === "perl" ? perlDecision(path, socket, fields) : curlDecision(path, socket, fields);
   return ["/bin/sh", "-c", script];
+}
+
+function nodeCommand({ front = [], node, svc }: HookCommandOptions, ...words: string[]): HookCommand {
+  const [program = node, ...args] = [...front, node];
+  return [program, ...args, join(dirname(svc), "hook.cjs"), ...words];
 }
 
 /** Called after the process has ended. Throws storage_failed. */

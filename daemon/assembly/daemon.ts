@@ -3,6 +3,7 @@ import { chmodSync } from "node:fs";
 import { hostname } from "node:os";
 import { currentHost } from "../../client/endpoint.ts";
 import { findHookClient } from "../../client/hook/hook-client.ts";
+import { ownPath } from "../../client/person-environment.ts";
 import { publicLookup } from "../../platform/http/public-address.ts";
 import { RealHttpClient } from "../../platform/http/real-client.ts";
 import { readTlsFiles } from "../../platform/http/tls-files.ts";
@@ -20,6 +21,7 @@ import { KNOWN_PUSH_SERVICES } from "../notifications/push-services.ts";
 import { TlsLinks } from "../peers/direct/tls-links.ts";
 import type { Given } from "./given.ts";
 import { commandLine } from "./installation.ts";
+import { environmentOfLogin, environmentWithPerson } from "./login.ts";
 import type { DaemonOptions } from "./options.ts";
 import { SERVICES } from "./services.ts";
 import { Supervisor } from "./supervisor.ts";
@@ -54,6 +56,7 @@ export async function runDaemon(options: DaemonOptions): Promise<RunningDaemon> 
   try {
     log = openLog(files, clock, home.paths.daemon.log);
     const network = new RealNetwork();
+    const environment = environmentWithPerson(process.env);
     const { identity } = home;
     return await serve(
       {
@@ -78,9 +81,10 @@ export async function runDaemon(options: DaemonOptions): Promise<RunningDaemon> 
         hasModes: host.platform !== "win32",
         program: commandLine(),
         node: process.execPath,
-        environment: process.env,
+        environment,
+        loginShell: once(() => environmentOfLogin(environment, log!)),
         hasKeychain: process.platform !== "linux",
-        hookClient: once(() => findHookClient(process.env["PATH"] ?? "")),
+        hookClient: once(() => findHookClient(ownPath(process.env))),
         machineStartedAt: machineStart(),
         ...(options.checkOutputs === undefined ? {} : { checkOutputs: options.checkOutputs }),
       },

@@ -17,7 +17,7 @@ import { checkMayManage } from "./permissions.ts";
 /** Runs the processes of Actors whose runner is `pty`. */
 export interface ActorRunner {
   /** Throws what a start would refuse. */
-  check(group: OpenGroup, actorId: string): void;
+  check(group: OpenGroup, actorId: string): Promise<void>;
   /** With `isNew`, in a new conversation. Null for a process that others start. */
   start(group: OpenGroup, actorId: string, isNew: boolean): Promise<BegunConversation | null>;
   /** Resolves when none of it runs. `reason` in words. */
@@ -172,7 +172,7 @@ export class Actors {
     const isRun = await this.#exclusively(group, caller, async () => {
       checkMayManage(group, caller, "start", actorId);
       const isRun = group.actor(actorId).runner === "pty";
-      if (isRun) runner.check(group, actorId);
+      if (isRun) await runner.check(group, actorId);
       const starts = isRun && !runner.isRunning(group.group_id, actorId);
       await telling(starts ? "The process wasn't started." : null, async () => {
         const changed = await this.#change(group, actorId, { enabled: true }, () => event);
@@ -226,7 +226,7 @@ export class Actors {
       const actor = group.actor(actorId);
       checkMayManage(group, caller, "restart", actorId);
       const isRun = actor.runner === "pty";
-      if (isRun) runner.check(group, actorId);
+      if (isRun) await runner.check(group, actorId);
       await telling(isRun ? "The process wasn't restarted." : null, async () => {
         if (isRun) await this.#enable(group, caller, actorId);
         else await launchTokens.issue(group, actor);

@@ -11,7 +11,7 @@ import type { InputOf } from "../../shared/operations/registry.ts";
 import { listFolders } from "./folders.ts";
 import type { OpenGroup } from "./group.ts";
 import type { GroupRegistry } from "./registry.ts";
-import { describeScope } from "./scopes.ts";
+import { describeScope, pathKey } from "./scopes.ts";
 
 function same(one: unknown, other: unknown): boolean {
   return JSON.stringify(one) === JSON.stringify(other);
@@ -50,9 +50,20 @@ async function change(group: OpenGroup, input: InputOf<"group_update">, by: stri
 }
 
 /**
- * Binds the directory. If another directory is bound under the same key, it has moved or is another
- * clone, and is replaced.
+ * The scope as it is in the Group. A directory keeps the key that it has. If another directory has
+ * its key and is still there, it stays, and this one, a second work tree or clone, gets a key of
+ * its own; if it is gone, the project has moved here.
  */
+function scopeIn(record: StoredGroup, scope: Scope, projects: ProjectFiles): Scope {
+  const bound = record.scopes.find(({ path }) => path === scope.path);
+  if (bound !== undefined) return { ...scope, scope_key: bound.scope_key };
+  const other = record.scopes.find((one) => one.scope_key === scope.scope_key);
+  return other !== undefined && projects.isDirectory(other.path)
+    ? { ...scope, scope_key: pathKey(scope.path) }
+    : scope;
+}
+
+/** Binds the directory, instead of one that had the same key. */
 function bind(record: StoredGroup, scope: Scope): StoredGroup {
   const bound = record.scopes.find((one) => one.scope_key === scope.scope_key);
   if (bound !== undefined && same(bound, scope) && record.active_scope_key !== null) return record;
@@ -71,21 +82,35 @@ function bind(record: StoredGroup, scope: Scope): StoredGroup {
   return { ...record, scopes, active_scope_key: record.active_scope_key ?? scope.scope_key };
 }
 
+/** The Group that has the directory, else another work tree of its repository, else its remote. */
+function boundGroup(
+  groups: readonly OpenGroup[],
+  { path, scope_key: scopeKey }: Scope,
+  projects: ProjectFiles,
+): OpenGroup | undefined {
+  const having = (is: (scope: Scope) => boolean) => groups.find(({ record }) => record.scopes.some(is));
+  return (
+    having((one) => one.path === path) ??
+    having((one) => projects.isSamePlace(one.path, path)) ??
+    having((one) => one.scope_key === scopeKey)
+  );
+}
+
 async function attach(
   { registry, projects }: { registry: GroupRegistry; projects: ProjectFiles },
   input: InputOf<"attach">,
   by: string,
 ) {
-  const scope = describeScope(projects, input.path);
-  const { scope_key: scopeKey } = scope;
-  const named = input.group_id === undefined ? undefined : registry.get(input.group_id);
-  const bound = registry
-    .list()
-    .find((group) => group.record.scopes.some((one) => one.scope_key === scopeKey));
-  const known = named ?? bound;
-  const group = known ?? (await registry.create({ title: scope.label, topic: "", by }));
+  const found = describeScope(projects, input.path);
+  const known =
+    input.group_id === undefined
+      ? boundGroup(registry.list(), found, projects)
+      : registry.get(input.group_id);
+  const group = known ?? (await registry.create({ title: found.label, topic: "", by }));
   // The dispatcher holds the Home's permit, not this Group's.
   const release = await group.permit.acquireWrite();
+  const scope = scopeIn(group.record, found, projects);
+  const { scope_key: scopeKey } = scope;
   try {
     await group.update((record) => bind(record, scope), {
       kind: "group.attach",

@@ -91,6 +91,11 @@ function labelOf(root: string): string | null {
   return name !== "" && Label.safeParse(name).success ? name : null;
 }
 
+/** The key of a scope that is known by its path (or, in the same way, by its remote). */
+export function pathKey(path: string): string {
+  return `s_${createHash("sha256").update(path).digest("hex").slice(0, 12)}`;
+}
+
 /**
  * The scope at a directory. Throws invalid_project_root unless `path` is absolute, exists and is
  * outside the Home.
@@ -106,10 +111,7 @@ export function describeScope(projects: ProjectFiles, path: string): Scope {
   if (root === null || !projects.isDirectory(root)) throw new Refusal("invalid_project_root");
   const url = projects.gitOrigin(root);
   const gitRemote = url === null ? null : normaliseRemote(url);
-  const digest = createHash("sha256")
-    .update(gitRemote ?? root)
-    .digest("hex");
-  const scopeKey = `s_${digest.slice(0, 12)}`;
+  const scopeKey = pathKey(gitRemote ?? root);
   return { scope_key: scopeKey, path: root, label: labelOf(root) ?? scopeKey, git_remote: gitRemote };
 }
 

@@ -7,7 +7,7 @@ import {
   type Address,
   type Host,
   prepareSocket,
-  readAddress,
+  readNoted,
   removeSocket,
   renewSocketKey,
   writeAddress,
@@ -77,8 +77,8 @@ async function tryLock(files: Files, path: string): Promise<Transaction | null> 
 async function holderOf(deps: LockDependencies, paths: HomePaths): Promise<Address | null> {
   const { files, clock, host } = deps;
   for (const asked = clock.monotonic(); clock.monotonic() - asked < ANNOUNCE_MS; ) {
-    const address = readAddress(files, host, paths);
-    if (address !== null && isAlive(address.pid)) return address;
+    const address = readNoted(files, host, paths)?.address;
+    if (address !== undefined && isAlive(address.pid)) return address;
     await new Promise<void>((resolve) => {
       clock.after(LOOK_AGAIN_MS, resolve);
     });
@@ -86,11 +86,23 @@ async function holderOf(deps: LockDependencies, paths: HomePaths): Promise<Addre
   return null;
 }
 
+/** An address that can't be read is about to be replaced. */
+function originalOf({ files, host }: LockDependencies, paths: HomePaths): Address | null {
+  try {
+    const noted = readNoted(files, host, paths);
+    return noted?.isCopied === true ? noted.address : null;
+  } catch {
+    return null;
+  }
+}
+
 export class HomeLock {
   /** Where to listen. Nothing is there. */
   readonly socket: string;
   /** The key that every request over the socket carries. */
   readonly key: string;
+  /** The daemon of the Home that this one is a copy of, as it was when the copy was made; or null. */
+  readonly original: Readonly<Address> | null;
   readonly #deps: LockDependencies;
   readonly #paths: HomePaths;
   #address: Address;
@@ -102,6 +114,7 @@ export class HomeLock {
     transaction: Transaction,
     address: Address,
     key: string,
+    original: Address | null,
   ) {
     this.#deps = deps;
     this.#paths = paths;
@@ -109,6 +122,7 @@ export class HomeLock {
     this.#address = address;
     this.socket = address.socket;
     this.key = key;
+    this.original = original;
   }
 
   /**
@@ -120,6 +134,7 @@ export class HomeLock {
     const transaction = await tryLock(files, paths.daemon.lock);
     if (transaction === null) throw new HomeLocked(paths.root, await holderOf(deps, paths));
     try {
+      const original = originalOf(deps, paths);
       const socket = prepareSocket(files, random, host, paths);
       const startedAt = timestamp(clock);
       const address = {
@@ -131,7 +146,7 @@ export class HomeLock {
       };
       await writeAddress(files, paths, address);
       const key = await renewSocketKey(files, random, paths);
-      return new HomeLock(deps, paths, transaction, address, key);
+      return new HomeLock(deps, paths, transaction, address, key, original);
     } catch (error) {
       transaction.close();
       throw error;

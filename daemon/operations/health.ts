@@ -18,6 +18,9 @@ export interface HealthSources {
   /** False where permissions don't say anything (Windows). */
   hasModes: boolean;
   socket: string;
+  /** The daemon of the Home that this one is a copy of; null for none. */
+  original: { pid: number; socket: string } | null;
+  isAlive: (pid: number) => boolean;
   /** Paths whose permissions this start tightened. */
   tightened: readonly string[];
   createdAt: () => string;
@@ -74,6 +77,7 @@ export function homeChecks(sources: HealthSources): Check[] {
     ["home_modes", "Permissions of the Home", modes],
     ["home_writable", "Writing to the Home", writing],
     ["lock", "Lock of the Home", lock],
+    ["home_copy", "Copies of the Home", copies],
     ["socket", "Local socket", socket],
     ["disk_space", "Disk space", disk],
     ["clock", "Clock", clock],
@@ -117,6 +121,14 @@ function lock({ files, paths }: HealthSources): Found {
   if (files.stat(paths.daemon.lock)?.kind === "file") return OK("Held by this daemon.");
   const remedy = "Restart the daemon.";
   return { severity: "error", text: "The lock file was removed. A second daemon could start.", remedy };
+}
+
+function copies({ files, original, isAlive }: HealthSources): Found {
+  // Another program may have the number of the process, but not its socket as well.
+  if (original === null || !isAlive(original.pid) || files.stat(original.socket) === null)
+    return OK("None is known to be in use.");
+  const text = `This Home is a copy of one that is in use (process ${original.pid}). Both have one key, so other instances take them for one.`;
+  return { severity: "error", text, remedy: "Stop one of the two daemons, and don't start it again." };
 }
 
 function socket({ files, paths, socket, hasModes }: HealthSources): Found {

@@ -6,6 +6,8 @@ import type { Processes } from "../../platform/processes.ts";
 import type { ProjectFiles } from "../../platform/project-files.ts";
 import type { RuntimeEntry } from "./catalogue.ts";
 
+export type Environment = Readonly<Record<string, string | undefined>>;
+
 const VERSION_MS = 5000;
 /** So long, a program that didn't answer doesn't delay a start again. */
 const SILENT_MS = 600_000;
@@ -13,13 +15,14 @@ const VERSION = /\d+\.\d+(?:\.\d+)*(?:[-+][\w.-]+)?/;
 /** Programs that are remembered. */
 const KNOWN_MAX = 64;
 
-/** Null if it doesn't come in time. */
+/** Null if it doesn't come in time. The program gets `environment`, by default this process's. */
 export async function versionOf(
   processes: Pick<Processes, "outputOf">,
   file: string,
   { versionArguments }: Pick<RuntimeEntry, "versionArguments">,
+  environment?: Environment,
 ): Promise<string | null> {
-  const output = await processes.outputOf(file, versionArguments, VERSION_MS);
+  const output = await processes.outputOf(file, versionArguments, VERSION_MS, environment);
   return output === null ? null : (VERSION.exec(output)?.[0] ?? null);
 }
 
@@ -50,7 +53,11 @@ export class ProgramVersions {
   }
 
   /** Null if the program doesn't say it in time. */
-  async of(file: string, entry: Pick<RuntimeEntry, "versionArguments">): Promise<string | null> {
+  async of(
+    file: string,
+    entry: Pick<RuntimeEntry, "versionArguments">,
+    environment?: Environment,
+  ): Promise<string | null> {
     const { clock, files, projects, processes } = this.#deps;
     // An update replaces the file, or the link to it.
     const canonical = projects.canonical(file) ?? file;
@@ -58,7 +65,7 @@ export class ProgramVersions {
     const key = [canonical, status?.inode, status?.modifiedMs, status?.bytes].join(" ");
     const known = this.#known.get(key);
     if (known !== undefined && clock.monotonic() < known.until) return known.version;
-    const version = await versionOf(processes, file, entry);
+    const version = await versionOf(processes, file, entry, environment);
     if (this.#known.size >= KNOWN_MAX) this.#known.clear();
     const until = version === null ? clock.monotonic() + SILENT_MS : Number.POSITIVE_INFINITY;
     this.#known.set(key, { version, until });

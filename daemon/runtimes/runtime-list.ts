@@ -4,18 +4,20 @@ import type { Processes } from "../../platform/processes.ts";
 import type { RuntimeDescription } from "../../shared/operations/actors.ts";
 import { CATALOGUE, type RuntimeEntry } from "./catalogue.ts";
 import { missingFor, type Surroundings } from "./missing.ts";
-import { versionOf } from "./program-version.ts";
+import { type Environment, versionOf } from "./program-version.ts";
 
 /**
- * Looks each program up in the environment's PATH. A version that doesn't come in time is null.
- * Without `around`, nobody is told about logins and trust.
+ * Looks each program up in `path`. A version that doesn't come in time is null.
+ * Without `around`, nobody is told about logins and trust. `environment` is what the programs run
+ * with; by default, this process's.
  */
 export async function listRuntimes(
   processes: Processes,
   path: string,
   around: Surroundings | null,
+  environment?: Environment,
 ): Promise<RuntimeDescription[]> {
-  return Promise.all(CATALOGUE.map((entry) => describe(processes, path, entry, around)));
+  return Promise.all(CATALOGUE.map((entry) => describe(processes, path, entry, around, environment)));
 }
 
 async function describe(
@@ -23,6 +25,7 @@ async function describe(
   path: string,
   entry: RuntimeEntry,
   around: Surroundings | null,
+  environment: Environment | undefined,
 ): Promise<RuntimeDescription> {
   const found = entry.programs
     .map((program) => processes.locate(program, path, "/"))
@@ -33,7 +36,7 @@ async function describe(
     command: entry.programs[0] ?? null,
     installed: found !== undefined,
     path: found ?? null,
-    version: found === undefined ? null : await versionOf(processes, found, entry),
+    version: found === undefined ? null : await versionOf(processes, found, entry, environment),
     tools: entry.mcp !== "none",
     activity: entry.hooks !== "none",
     proof: entry.evidence !== "none",

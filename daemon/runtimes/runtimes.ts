@@ -96,14 +96,16 @@ export class Runtimes implements ActorRunner {
       runtime_list: async ({ group_id: groupId, actor_id: actorId }, { caller }) => {
         const group = groupId === undefined ? null : this.#deps.registry.get(groupId);
         const actor = actorId === undefined ? null : (group?.actor(actorId) ?? null);
+        await this.#launcher.ready();
         const around = this.#launcher.surroundings(group, actor);
-        // Where a program is found is told, and nothing tells a private value.
-        const path = { ...this.#deps.environment, ...actor?.env }["PATH"] ?? "";
+        const environment = { ...this.#launcher.base, ...actor?.env };
         // What the machine's owner is logged in to isn't for those who work in some Groups.
         const runtimes = await listRuntimes(
           this.#deps.processes,
-          path,
+          // Where a program is found is told, and nothing tells a private value.
+          environment["PATH"] ?? "",
           caller.kind === "user" ? around : null,
+          environment,
         );
         return { runtimes };
       },
@@ -134,7 +136,8 @@ export class Runtimes implements ActorRunner {
   }
 
   /** Whether a start would find everything it needs. Throws as `start`. */
-  check(group: OpenGroup, actorId: string): void {
+  async check(group: OpenGroup, actorId: string): Promise<void> {
+    await this.#launcher.ready();
     this.#launcher.plan(group, group.actor(actorId));
   }
 

@@ -31,6 +31,7 @@ const projects: ProjectFiles = {
   ownFolder: () => "/",
   folders: async () => ({ names: [], more: false }),
   gitOrigin: () => null,
+  isSamePlace: () => false,
   openBelow: () => {
     throw new Error("no part of these stories");
   },

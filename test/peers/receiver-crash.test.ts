@@ -27,6 +27,7 @@ const projects: ProjectFiles = {
   ownFolder: () => "/",
   folders: async () => ({ names: [], more: false }),
   gitOrigin: () => null,
+  isSamePlace: () => false,
   openBelow: () => assert.fail("no part of these stories"),
 };
 

@@ -380,6 +380,7 @@ describe("Receiver: deliver", () => {
       ownFolder: () => "/",
       folders: async () => ({ names: [], more: false }),
       gitOrigin: () => null,
+      isSamePlace: () => false,
       openBelow: () => assert.fail(),
     };
     const home = await TestHome.open({ root: "/home", files, projects });

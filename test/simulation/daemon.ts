@@ -365,6 +365,7 @@ const NO_PROJECTS: ProjectFiles = {
   ownFolder: () => "/",
   folders: async () => ({ names: [], more: false }),
   gitOrigin: () => null,
+  isSamePlace: () => false,
   openBelow: (root) => {
     throw Object.assign(new Error(`ENOENT: ${root}`), { code: "ENOENT" });
   },

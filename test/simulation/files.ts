@@ -309,12 +309,13 @@ export class SimulatedFiles implements Files {
     if (node === null) return null;
     const uid = process.getuid?.() ?? 0;
     if (node.kind === "directory")
-      return { kind: "directory", bytes: 0, mode: 0o700, uid, inode: node.inode, modifiedMs: 0 };
+      return { kind: "directory", bytes: 0, mode: 0o700, uid, device: 1, inode: node.inode, modifiedMs: 0 };
     return {
       kind: "file",
       bytes: node.bytes.length,
       mode: 0o600,
       uid,
+      device: 1,
       inode: node.inode,
       modifiedMs: node.modifiedMs,
     };

@@ -158,7 +158,9 @@ export class DaemonProcess {
 /** This process's environment without anything that names a Home, an Actor or a listener. */
 export function plainEnvironment(): NodeJS.ProcessEnv {
   const named = new Set<string>(Object.values(ENVIRONMENT));
-  return Object.fromEntries(
-    Object.entries(process.env).filter(([name]) => !named.has(name) && name !== "NODE_EXTRA_CA_CERTS"),
+  const others = Object.entries(process.env).filter(
+    ([name]) => !named.has(name) && name !== "NODE_EXTRA_CA_CERTS",
   );
+  // Whose profile this machine has doesn't matter to a test.
+  return { ...Object.fromEntries(others), [ENVIRONMENT.loginShell]: "none" };
 }

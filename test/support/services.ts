@@ -62,7 +62,7 @@ export const MESSAGING = [
 
 /** Runs nothing: Actors are only noted. */
 export const NO_RUNNER: ActorRunner = {
-  check: () => {},
+  check: async () => {},
   start: async () => null,
   stop: async () => {},
   restart: async () => null,

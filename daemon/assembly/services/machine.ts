@@ -1,4 +1,5 @@
 /** The machine and the Home's files, which only have their health. */
+import { isAlive } from "../../../client/process-state.ts";
 import { freeBytes, writeTrouble } from "../../../platform/disk-space.ts";
 import { homeChecks } from "../../operations/health.ts";
 import type { Given } from "../given.ts";
@@ -17,6 +18,8 @@ export function create({ files, clock, home, hasModes }: Parts): Service<null> {
       nodeVersion: process.versions.node,
       hasModes,
       socket: lock.socket,
+      original: lock.original,
+      isAlive,
       tightened,
       createdAt: () => settings.value.created_at,
       writeTrouble,

@@ -13,7 +13,7 @@ import type { Groups } from "./groups.ts";
 type Platform = "files" | "clock" | "random" | "log" | "projects" | "processes";
 type Parts = Pick<
   Given,
-  Platform | "home" | "program" | "node" | "environment" | "hasKeychain" | "hookClient"
+  Platform | "home" | "program" | "node" | "environment" | "loginShell" | "hasKeychain" | "hookClient"
 > & {
   groups: Groups;
   launches: LiveLaunches;

@@ -99,6 +99,7 @@ export class ActorProcesses {
   /** `wanted` null: the last conversation, where it can be continued. */
   async #begin(slot: Slot, wanted: Choice | null): Promise<void> {
     await this.#settle(slot);
+    await this.#launcher.ready();
     if (this.#isClosing) throw new Refusal("shutting_down");
     const { group } = slot;
     const actor = group.actor(slot.actor_id);

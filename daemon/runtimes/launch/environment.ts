@@ -2,8 +2,8 @@
 import { ENVIRONMENT } from "../../../shared/names.ts";
 
 export interface EnvironmentParts {
-  /** The daemon's own. */
-  base: Readonly<Record<string, string | undefined>>;
+  /** Of the person's login. */
+  base: Readonly<Record<string, string>>;
   /** Of the Actor: public, then private. */
   actor: Readonly<Record<string, string>>;
   private: Readonly<Record<string, string>>;
@@ -22,44 +22,14 @@ export interface EnvironmentParts {
 }
 
 /**
- * Variables that say in which terminal or agent the daemon was started. They don't concern the
- * Actor.
- */
-const FOREIGN = new Set([
-  "TMUX",
-  "TMUX_PANE",
-  "STY",
-  "WINDOW",
-  "WINDOWID",
-  "TERMCAP",
-  "COLUMNS",
-  "LINES",
-  "TERM_PROGRAM",
-  "TERM_PROGRAM_VERSION",
-  "CLAUDECODE",
-  "CLAUDE_CODE_ENTRYPOINT",
-  "NODE_OPTIONS",
-  "NODE_CHANNEL_FD",
-  "INIT_CWD",
-  "CI",
-  "CONTINUOUS_INTEGRATION",
-  "GITHUB_ACTIONS",
-]);
-
-/** Programs that draw take these as a run without a person, and don't draw. */
-const FOREIGN_PREFIX = "CI_";
-
-const isForeign = (name: string): boolean => FOREIGN.has(name) || name.startsWith(FOREIGN_PREFIX);
-
-/**
- * The Actor's own values override the daemon's, private ones override public ones, and ours
+ * The Actor's own values override the login's, private ones override public ones, and ours
  * override all.
  */
 export function composeEnvironment(parts: EnvironmentParts): Record<string, string> {
   const ours = new Set<string>(Object.values(ENVIRONMENT));
   const environment: Record<string, string> = {};
   for (const [name, value] of Object.entries(parts.base)) {
-    if (value !== undefined && !isForeign(name) && !ours.has(name)) environment[name] = value;
+    if (!ours.has(name)) environment[name] = value;
   }
   environment["TERM"] = "xterm-256color";
   environment["COLORTERM"] = "truecolor";

@@ -9,6 +9,7 @@ import {
   type HookCommandOptions,
   prepareHookCommand,
 } from "../../../client/hook/hook-command.ts";
+import { loginEnvironment, ownEnvironment } from "../../../client/person-environment.ts";
 import type { Clock } from "../../../platform/clock.ts";
 import type { Files } from "../../../platform/files.ts";
 import type { Processes, TerminalProcess } from "../../../platform/processes.ts";
@@ -44,6 +45,8 @@ export interface LauncherDependencies {
   node: string;
   /** The daemon's own environment. */
   environment: Readonly<Record<string, string | undefined>>;
+  /** What the person's login shell makes of it; null if it doesn't say. */
+  loginShell?: () => Promise<Readonly<Record<string, string>> | null>;
   /** The system keeps logins elsewhere than in files. */
   hasKeychain: boolean;
   /** What sends hook events here faster than Node; null if there is none. */
@@ -64,10 +67,23 @@ export interface LaunchPlan {
 export class Launcher {
   readonly #deps: LauncherDependencies;
   readonly #versions: ProgramVersions;
+  #base: Readonly<Record<string, string>>;
 
   constructor(deps: LauncherDependencies) {
     this.#deps = deps;
+    this.#base = ownEnvironment(deps.environment);
     this.#versions = new ProgramVersions(deps);
+  }
+
+  /** The environment that any agent gets, before its Actor's own. */
+  get base(): Readonly<Record<string, string>> {
+    return this.#base;
+  }
+
+  /** Once the login shell has said what it has, or didn't in time. It is asked when first needed. */
+  async ready(): Promise<void> {
+    const shell = (await this.#deps.loginShell?.()) ?? null;
+    if (shell !== null) this.#base = loginEnvironment(this.#deps.environment, shell);
   }
 
   /** Throws scope_not_attached, invalid_project_root, invalid_args or runtime_not_installed. */
@@ -133,7 +149,9 @@ export class Launcher {
           decide: actor.answerable ? decideCommand(options) : null,
           allowedTools: actor.allow_tools ? this.#deps.ownTools : [],
           version:
-            plan.entry.hooks === "claude_settings" ? await this.#versions.of(plan.file, plan.entry) : null,
+            plan.entry.hooks === "claude_settings"
+              ? await this.#versions.of(plan.file, plan.entry, this.#environment(group, actor))
+              : null,
         })
       : { args: [], environment: {} };
     return this.#deps.processes.openTerminal({
@@ -145,7 +163,7 @@ export class Launcher {
       ],
       directory: plan.directory,
       environment: composeEnvironment({
-        base: this.#deps.environment,
+        base: this.#base,
         actor: actor.env,
         private: group.environments.values(actor),
         handover: { ...plan.entry.environment, ...handover.environment },
@@ -172,23 +190,24 @@ export class Launcher {
       client: this.#deps.hookClient(),
       node,
       svc: program.at(-1)!,
+      front: program.slice(0, -2),
     };
   }
 
   /** What an Actor, or a new one of the Group, would find; without one, what any agent would. */
   surroundings(group: OpenGroup | null, actor: StoredActor | null): Surroundings {
-    const { files, projects, environment, hasKeychain } = this.#deps;
+    const { files, projects, hasKeychain } = this.#deps;
     return {
       files,
       projects,
-      environment: group === null || actor === null ? environment : this.#environment(group, actor),
+      environment: group === null || actor === null ? this.#base : this.#environment(group, actor),
       directory: group === null ? null : (scopeOf(group, actor)?.path ?? null),
       hasKeychain,
     };
   }
 
   #environment(group: OpenGroup, actor: StoredActor): Readonly<Record<string, string | undefined>> {
-    return { ...this.#deps.environment, ...actor.env, ...group.environments.values(actor) };
+    return { ...this.#base, ...actor.env, ...group.environments.values(actor) };
   }
 
   /** The Actor's scope, else the Group's; never the daemon's own directory. */
