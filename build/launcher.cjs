@@ -7,8 +7,8 @@ const nodeModule = require("node:module");
 const { homedir } = require("node:os");
 const { join } = require("node:path");
 
-// Node answers SIGUSR1, which any process of this user may send, by opening its debugger. A listener
-// takes the signal instead.
+// Node answers SIGUSR1, which any process of this user may send, by opening its debugger. A
+// listener takes the signal instead.
 process.on("SIGUSR1", () => {});
 // The same when an editor or a shell has asked every Node for a debugger (NODE_OPTIONS). Who debugs
 // svc itself says so on its command line.

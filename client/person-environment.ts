@@ -32,7 +32,7 @@ const KINDS: readonly RegExp[] = [
 const WINDOWS =
   /^(?:SystemRoot|SystemDrive|windir|ComSpec|PATHEXT|OS|APPDATA|LOCALAPPDATA|ProgramData|ProgramW6432|ALLUSERSPROFILE|PUBLIC|USERPROFILE|USERNAME|USERDOMAIN\w*|HOMEDRIVE|HOMEPATH|COMPUTERNAME|LOGONSERVER|SESSIONNAME|DriverData|NUMBER_OF_PROCESSORS|PSModulePath|(?:Common)?ProgramFiles(?:\(x86\))?|CommonProgramW6432|PROCESSOR_\w+)$/i;
 
-/** Folders that package managers, editors, Git and agents put in front of PATH for their children. */
+/** Folders that package managers, editors, Git and agents put into PATH for their children. */
 const FOREIGN_FOLDERS: readonly RegExp[] = [
   /\/node_modules\/\.bin$/,
   /\/node-gyp-bin$/,

@@ -37,7 +37,7 @@ export function originUrl(config: string): string | null {
   return valueOf(config, "remote", "origin", "url");
 }
 
-/** `core.worktree`: the folder in which a repository that is kept elsewhere is checked out, or null. */
+/** `core.worktree`: where a repository that is kept elsewhere is checked out, or null. */
 export function ownWorkTree(config: string): string | null {
   return valueOf(config, "core", undefined, "worktree");
 }

@@ -79,7 +79,7 @@ export function decideCommand(options: HookCommandOptions): HookCommand {
 }
 
 function nodeCommand({ front = [], node, svc }: HookCommandOptions, ...words: string[]): HookCommand {
-  const [program = node, ...args] = [...front, node];
+  const [program, ...args] = [...front, node];
   return [program, ...args, join(dirname(svc), "hook.cjs"), ...words];
 }
 

@@ -1,4 +1,4 @@
-/** The person whose process this is, and their login shell (docs/runtimes.md#the-environment-of-an-agent). */
+/** Whose process this is, and their login shell (docs/runtimes.md#the-environment-of-an-agent). */
 import { homedir, userInfo } from "node:os";
 import { basename } from "node:path";
 import { ASKS_FOR_ENVIRONMENT, ownEnvironment } from "../../client/person-environment.ts";

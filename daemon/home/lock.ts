@@ -101,7 +101,7 @@ export class HomeLock {
   readonly socket: string;
   /** The key that every request over the socket carries. */
   readonly key: string;
-  /** The daemon of the Home that this one is a copy of, as it was when the copy was made; or null. */
+  /** The daemon of the Home that this one is a copy of, when the copy was made; or null. */
   readonly original: Readonly<Address> | null;
   readonly #deps: LockDependencies;
   readonly #paths: HomePaths;

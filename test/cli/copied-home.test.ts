@@ -1,4 +1,4 @@
-/** Commands act only on the daemon that serves their own Home, however the Home was copied or moved. */
+/** Commands act only on the daemon that serves their own Home, however that was copied. */
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";

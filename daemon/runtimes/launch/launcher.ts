@@ -80,7 +80,7 @@ export class Launcher {
     return this.#base;
   }
 
-  /** Once the login shell has said what it has, or didn't in time. It is asked when first needed. */
+  /** Once the login shell has said what it has, or didn't. It is asked when first needed. */
   async ready(): Promise<void> {
     const shell = (await this.#deps.loginShell?.()) ?? null;
     if (shell !== null) this.#base = loginEnvironment(this.#deps.environment, shell);
