@@ -45,7 +45,7 @@ export interface Given {
   /** Absolute path of Node. */
   node: string;
   environment: Readonly<Record<string, string | undefined>>;
-  /** What the login shell makes of it, asked once; null if it doesn't say. Without, none is asked. */
+  /** What the login shell makes of it, asked once; null if it doesn't say. It may be absent. */
   loginShell?: () => Promise<Readonly<Record<string, string>> | null>;
   /** The system keeps logins elsewhere than in files. */
   hasKeychain: boolean;
