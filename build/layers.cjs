@@ -113,7 +113,7 @@ exports.fronts = [
   { folder: "daemon/assembly", files: ["daemon", "options"] },
   { folder: "account", files: ["main"] },
   { folder: "demo", files: ["main"] },
-  { folder: "webview/composer", files: ["command-words", "composer", "draft", "draft-marks", "outgoing", "sending", "uploads"] },
+  { folder: "webview/composer", files: ["answering", "command-words", "composer", "draft", "draft-marks", "outgoing", "sending", "uploads"] },
   {
     folder: "webview/connections",
     files: [
@@ -129,7 +129,7 @@ exports.fronts = [
   },
   {
     folder: "webview/feed",
-    files: ["attachment", "conversation", "excerpt", "feed", "markdown", "message", "search", "thread"],
+    files: ["attachment", "conversation", "excerpt", "feed", "markdown", "message", "open-requests", "search", "thread"],
   },
   { folder: "webview/hosts/http", files: ["http-host", "http-session", "requests"] },
   { folder: "webview/notifications", files: ["notifications", "notifications-dialog"] },

@@ -5,6 +5,7 @@ import { resolve } from "node:path";
 import type { MessageEvent } from "../../shared/events.ts";
 import { addressOf, partiesOf, recipientWords } from "../../shared/message-parties.ts";
 import type { MessageMode } from "../../shared/model.ts";
+import { openRequests, requestWords } from "../../shared/open-requests.ts";
 import type { InputOf, ResultOf } from "../../shared/operations/registry.ts";
 import { sizeWords } from "../../shared/size-words.ts";
 import type { CommandContext } from "../context.ts";
@@ -42,6 +43,24 @@ function printSent(
     return;
   }
   context.out.line(`${duplicate ? "Already sent" : "Sent"} to ${to}: ${event.id}`);
+}
+
+/** How many requests that a message leaves open are named. */
+const REMINDED = 3;
+
+/**
+ * A new message answers nothing. Says which requests of those who got it still wait for the
+ * person, and how to answer them. That they can't be read is no failure of the message.
+ */
+async function remind(context: CommandContext, groupId: string, { data }: MessageEvent): Promise<void> {
+  const { client, out } = context;
+  if (out.json || client.actsAsActor || data.reply_to !== undefined) return;
+  const open = await openRequests((name, input) => client.result(name, input), groupId).catch(() => []);
+  for (const request of open.filter(({ by }) => data.to.includes(by)).slice(0, REMINDED)) {
+    const who = oneLine(partiesOf(request, oneLine).sender);
+    const how = `'svc reply ${request.id} TEXT'`;
+    out.note(context.suggested(`${who} still waits for your reply to “${requestWords(request)}”: ${how}`));
+  }
 }
 
 /** The daemon refuses an incomplete address. It never becomes a local message. */
@@ -83,12 +102,19 @@ export async function send(context: CommandContext): Promise<number> {
         context.out.line(`${DELIVERY_WORDS[deliveryState]}: ${sourceEvent.id}`),
     );
   }
-  if (dstGroupId === undefined)
-    return context.print(
+  if (dstGroupId === undefined) {
+    const sent: MessageEvent[] = [];
+    const code = await context.print(
       "send",
       { ...message, ...(replyTo === undefined ? {} : { reply_to: replyTo }) },
-      (sent) => printSent(context, sent),
+      (accepted) => {
+        printSent(context, accepted);
+        sent.push(accepted.event);
+      },
     );
+    for (const event of sent) await remind(context, groupId, event);
+    return code;
+  }
   if (replyTo !== undefined)
     throw context.usage("--reply-to works only within one Group. Leave out --local-group.");
   return context.print("send_cross_group", { ...message, dst_group_id: dstGroupId }, (sent) =>

@@ -1,6 +1,10 @@
 /** Adding, running and talking to Actors. */
 import * as vscode from "vscode";
 import { actorName, hasTerminal } from "../../shared/actor-words.ts";
+import type { MessageEvent } from "../../shared/events.ts";
+import { shownName } from "../../shared/foreign-text.ts";
+import { partiesOf } from "../../shared/message-parties.ts";
+import { openRequests, requestWords } from "../../shared/open-requests.ts";
 import type { RuntimeDescription } from "../../shared/operations/actors.ts";
 import { missingWords } from "../../shared/start-words.ts";
 import type { Parts } from "../parts.ts";
@@ -101,19 +105,56 @@ async function addActor(parts: Parts, given: unknown): Promise<void> {
   if (choice.runner === "pty") await client.result("actor_start", { group_id: groupId, actor_id: actorId });
 }
 
+interface RequestChoice extends vscode.QuickPickItem {
+  request: MessageEvent | null;
+}
+
+/**
+ * Which open request the message answers: null for none. Asks only where one waits for the person,
+ * of this Actor or of anyone. Throws Over.
+ */
+async function chooseRequest(
+  { link, instance }: Parts,
+  groupId: string,
+  actorId: string | null,
+): Promise<MessageEvent | null> {
+  const { client } = link;
+  const open = await openRequests((name, input) => client.result(name, input), groupId);
+  const those = open.filter(({ by }) => actorId === null || by === actorId);
+  if (those.length === 0) return null;
+  const nameOf = (id: string): string => {
+    const actor = instance.actor(groupId, id);
+    return actor === undefined ? shownName(id) : actorName(actor);
+  };
+  const choices: RequestChoice[] = [
+    ...those.map((request) => ({
+      label: `$(reply) Answer ${plain(partiesOf(request, nameOf).sender)}`,
+      detail: plain(requestWords(request)),
+      request,
+    })),
+    { label: "$(comment) A new message", detail: "Answers nothing", request: null },
+  ];
+  const title = "Who asks waits for your reply";
+  const choice = await vscode.window.showQuickPick(choices, { title, ignoreFocusOut: true });
+  if (choice === undefined) throw new Over();
+  return choice.request;
+}
+
 async function sendMessage(parts: Parts, given: unknown): Promise<void> {
   const { link, instance } = parts;
   const row = rowOf(given) ?? (await chooseGroup(parts, given));
   const { groupId } = row;
   const actor = row.kind === "actor" ? instance.actor(groupId, row.actorId) : undefined;
   const title = plain(instance.find(groupId)?.summary.title ?? "");
+  const request = await chooseRequest(parts, groupId, row.kind === "actor" ? row.actorId : null);
   const text = await ask({
     title: actor === undefined ? `Send to ${title}` : `Send to ${plain(actorName(actor))} in ${title}`,
-    prompt: "Your message. Enter sends it.",
+    prompt: request === null ? "Your message. Enter sends it." : "Your reply. Enter sends it.",
   });
   if (text === "") throw new Over();
   const to = row.kind === "actor" ? [row.actorId] : [];
-  await link.client.result("send", { group_id: groupId, text, to });
+  if (request === null) await link.client.result("send", { group_id: groupId, text, to });
+  else await link.client.result("reply", { group_id: groupId, event_id: request.id, text });
 }
 
 export function actorCommands(parts: Parts) {

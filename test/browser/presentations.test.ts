@@ -238,6 +238,64 @@ describe("Workbench: presentations", () => {
     assert.equal(await page.locator(".menu-item").count(), 1);
   });
 
+  it("are found: the feed's lines open them, the eye counts them and marks what is new, tabs have names", async () => {
+    const { groupId: found, actors } = await setting.group("found", ["lead"]);
+    const show = (slot: number, title: string) =>
+      actors["lead"]!.result("presentation_publish", {
+        group_id: found,
+        slot,
+        kind: "markdown",
+        title,
+        text: `# Text of ${title}`,
+      });
+    const titles = ["Preview", "Costs", "Plan", `evil”</bdi> <b>x</b> ${"long ".repeat(24)}`];
+    for (const [at, title] of titles.entries()) await show(at + 1, title);
+    const link = new URL(await setting.loginLink());
+    const path = `${link.origin}/?group=${found}${link.hash}`;
+    const { page } = await setting.window({ width: 390, height: 844, touch: true, path });
+    const eye = page.getByRole("button", { name: /^Presentations/ });
+    await page.getByRole("button", { name: "Presentations, 4, 4 new" }).waitFor();
+    const line = page.locator(".system", { hasText: "Costs" });
+    const quoted = await page.locator(".system .link", { hasText: "evil" }).innerText();
+    assert.match(quoted, /^“evil”<\/bdi> <b>x<\/b> .{50,60}…”$/);
+    await line.getByRole("button", { name: "“Costs”" }).click();
+    const panel = page.locator("svc-presentations");
+    await panel.getByRole("heading", { name: "Text of Costs" }).waitFor();
+    const tabs = panel.locator(".slot-tab");
+    await until("it was seen", async () => /, new/.test(await tabs.nth(1).innerText()) === false);
+    assert.equal(await tabs.locator("bdi").nth(0).isVisible(), true);
+    await panel.getByRole("button", { name: /Slot 3.*Plan.*new/s }).waitFor();
+    const widths = await tabs.evaluateAll((all) => all.map((tab) => tab.getBoundingClientRect().right));
+    assert.ok(
+      widths.every((right) => right <= 390),
+      JSON.stringify(widths),
+    );
+    await checkTargets(page, "the slots of a phone");
+    await page.getByRole("button", { name: "Close the presentations" }).click();
+    await page.getByRole("button", { name: "Presentations, 4, 3 new" }).waitFor();
+    // Another version and an emptied slot: the line still shows what it says.
+    await show(2, "Costs again");
+    await actors["lead"]!.result("presentation_clear", { group_id: found, slot: 1 });
+    await page.getByRole("button", { name: "Presentations, 3, 3 new" }).waitFor();
+    await page.locator(".system", { hasText: "“Preview”" }).getByRole("button").click();
+    await panel.getByRole("heading", { name: "Text of Preview" }).waitFor();
+    await page.goBack();
+    await page.locator(".system", { hasText: "“Costs”" }).getByRole("button").click();
+    await panel.getByRole("heading", { name: "Text of Costs", exact: true }).waitFor();
+    await page.goBack();
+    // The eye begins with what is newest, and a reload keeps what was seen.
+    await eye.click();
+    await panel.getByRole("heading", { name: "Text of Costs again" }).waitFor();
+    await page.reload();
+    await page.getByRole("button", { name: "Presentations, 3, 2 new" }).waitFor();
+    // By keyboard: Enter on the line.
+    await page.keyboard.press("Escape");
+    await page.locator(".system", { hasText: "“Plan”" }).focus();
+    await page.keyboard.press("Enter");
+    await panel.getByRole("heading", { name: "Text of Plan" }).waitFor();
+    assert.deepEqual(await violations(page), []);
+  });
+
   it("can be used by everyone, at any width and in every theme", async () => {
     const name = "Sums of the second quarter";
     for (const sum of [1, 2]) await publish(1, "csv", name, `name,sum\na,${sum}\n`);

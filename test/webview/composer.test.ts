@@ -5,7 +5,7 @@ import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import type { GroupSummary } from "../../shared/operations/groups.ts";
 import { candidates, choice, complete, triggerAt } from "../../webview/composer/completion.ts";
 import { DraftKeeper, emptyDraft } from "../../webview/composer/draft.ts";
-import { mentionIn, recipientsOf } from "../../webview/composer/mention.ts";
+import { addressedBy, mentionIn } from "../../webview/composer/mention.ts";
 import { Outgoing } from "../../webview/composer/outgoing.ts";
 import { Sending } from "../../webview/composer/sending.ts";
 import { ReadMarks } from "../../webview/feed/read-marks.ts";
@@ -130,10 +130,19 @@ describe("a name at the start of the text", () => {
 
   it("joins those that were picked, and means nothing in another Group", () => {
     const draft = { ...emptyDraft(), text: "@docs hello" };
-    assert.deepEqual(recipientsOf(draft, actors), ["docs"]);
-    assert.deepEqual(recipientsOf({ ...draft, to: ["lead"] }, actors), ["lead", "docs"]);
-    assert.deepEqual(recipientsOf({ ...draft, to: ["docs"] }, actors), ["docs"]);
-    assert.deepEqual(recipientsOf({ ...draft, elsewhere: "g_2" }, actors), []);
+    const to = (change: Partial<typeof draft>) => addressedBy({ ...draft, ...change }, actors).to;
+    assert.deepEqual(to({}), ["docs"]);
+    assert.deepEqual(to({ to: ["lead"] }), ["lead", "docs"]);
+    assert.deepEqual(to({ to: ["docs"] }), ["docs"]);
+    assert.deepEqual(to({ elsewhere: "g_2" }), []);
+  });
+
+  it("takes the place of those who only got the message before, here and elsewhere", () => {
+    const draft = { ...emptyDraft(), text: "@docs hello", to: ["lead"], carried: true };
+    const alone = { to: ["docs"], elsewhere: null, remote: null };
+    assert.deepEqual(addressedBy(draft, actors), alone);
+    assert.deepEqual(addressedBy({ ...draft, elsewhere: "g_2", to: [] }, actors), alone);
+    assert.deepEqual(addressedBy({ ...draft, text: "hello" }, actors).to, ["lead"]);
   });
 });
 

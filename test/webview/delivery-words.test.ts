@@ -290,18 +290,40 @@ describe("the plan of a message", () => {
   });
 
   it("says that who waits for the person gets it afterwards", () => {
-    const asking = actor("asker", "peer", "waiting");
-    const all = [...actors, asking, actor("coder", "peer", "waiting")];
+    const inTerminal = { runner: "pty", runtime: "claude" } as const;
+    const asking = { ...actor("asker", "peer", "waiting"), ...inTerminal };
+    const all = [...actors, asking, { ...actor("coder", "peer", "waiting"), ...inTerminal }];
     const sentence = (to: readonly string[], mode: "send" | "request_reply" = "send") =>
       plan({ ...input, actors: all, to, mode }).sentence;
-    assert.equal(sentence(["asker"]), "asker waits for you. It gets this afterwards.");
+    assert.equal(sentence(["asker"]), "asker waits for you in its terminal. It gets this afterwards.");
     assert.equal(
       sentence(["asker", "coder"], "request_reply"),
-      "asker and coder wait for you. They get this afterwards and each owes you a reply.",
+      "asker and coder wait for you in their terminals. They get this afterwards and each owes you a reply.",
     );
     assert.equal(
       sentence(["lead", "asker"]),
-      "lead gets it now. asker waits for you and gets it afterwards.",
+      "lead gets it now. asker waits for you in its terminal and gets it afterwards.",
+    );
+  });
+
+  it("says that who asked and has no terminal gets it now, or once it is connected", () => {
+    const sentence = (reason: string) => {
+      const { presence, ...asker } = actor("asker", "peer", "waiting");
+      const asking = { ...asker, runner: "external" as const, presence: { ...presence, reason } };
+      return plan({ ...input, actors: [asking], to: ["asker"] }).sentence;
+    };
+    assert.equal(sentence("asks you for a reply"), "asker gets it now.");
+    assert.equal(
+      sentence("asks you for a reply; not connected"),
+      "asker isn’t connected. It gets this once connected.",
+    );
+  });
+
+  it("refuses one who is no longer there, whoever else gets it", () => {
+    const what = plan({ ...input, to: ["lead", "gone"] });
+    assert.deepEqual(
+      [what.possible, what.sentence],
+      [false, "gone is no longer in this Group. Choose who gets it."],
     );
   });
 

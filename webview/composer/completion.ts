@@ -211,7 +211,7 @@ export function choice(draft: Readonly<Draft>, { kind, value, place }: Candidate
     draft.elsewhere === null &&
     draft.remote?.group_id === remote?.group_id &&
     draft.remote?.instance_id === remote?.instance_id;
-  const kept = same ? draft.to.filter((id) => id !== value) : [];
+  const kept = same && !draft.carried ? draft.to.filter((id) => id !== value) : [];
   // Another Group's person can't share a message with Actors.
   const to = remote !== null && (value === "user" || kept.includes("user")) ? [value] : [...kept, value];
   const reply = remote === null ? {} : { replyTo: null, quote: null, refs: [] };

@@ -1,8 +1,9 @@
 /** What surrounds the composer's text: the recipients, and the files that go with it. */
 import { html, nothing, type TemplateResult } from "lit";
 import { actorName } from "../../shared/actor-words.ts";
-import { shownName } from "../../shared/foreign-text.ts";
-import { placeOf, remoteName } from "../../shared/message-parties.ts";
+import type { MessageEvent as Message } from "../../shared/events.ts";
+import { quotedName, shownName } from "../../shared/foreign-text.ts";
+import { partiesOf, placeOf, remoteName } from "../../shared/message-parties.ts";
 import { sizeWords } from "../../shared/size-words.ts";
 import { iconButton } from "../controls/controls.ts";
 import { type IconName, icon } from "../controls/icons.ts";
@@ -12,7 +13,7 @@ import { flatten } from "../feed/excerpt.ts";
 import type { GroupsStore } from "../groups/group-list.ts";
 import type { Uploaded } from "../hosts/host.ts";
 import { type DraftKeeper, GROUP_REFERENCE } from "./draft.ts";
-import { recipientsOf } from "./mention.ts";
+import type { Destination } from "./mention.ts";
 import type { Sending } from "./sending.ts";
 import type { Upload } from "./uploads.ts";
 
@@ -28,6 +29,40 @@ function byDefault({ group }: Conversation): string {
   const foreman = group.actors[0];
   if (group.group?.settings.default_send_to === "broadcast") return "everyone";
   return foreman === undefined ? "the foreman" : `${actorName(foreman)}, the foreman`;
+}
+
+/** Who gets a reply that names no one. */
+function senderOf({ feed, group }: Conversation, replyTo: string): string {
+  const original = feed.original(replyTo);
+  return original === null || original === undefined || original.by === "user"
+    ? "the sender"
+    : partiesOf(original, (id) => group.name(id)).sender;
+}
+
+/** How many requests are offered by themselves. */
+const OFFERED = 3;
+
+/** Other requests that wait for the person: each can be answered instead. */
+export function offers(
+  { requests, group }: Conversation,
+  replyTo: string | null,
+  act: { answer: (event: Message) => void; all: () => void },
+): TemplateResult | typeof nothing {
+  const others = requests.list.filter(({ id }) => id !== replyTo);
+  if (others.length === 0) return nothing;
+  const more = others.length - OFFERED;
+  return html`<div class="offers" role="group" aria-label="Waits for your reply">
+    <span class="chips-label">${replyTo === null ? "Waits for your reply" : "Also waits"}</span>
+    ${others.slice(0, OFFERED).map((event) => {
+      const who = partiesOf(event, (id) => group.name(id)).sender;
+      const what = quotedName(flatten(event.data.text.slice(0, 640)));
+      return html`<button type="button" class="offer" @click=${() => act.answer(event)}>
+        ${icon("reply")}<span class="only-heard">Answer </span><bdi class="quoted-who">${who}</bdi>
+        <bdi class="quoted-text">${what}</bdi>
+      </button>`;
+    })}
+    ${more > 0 ? html`<button type="button" class="link" @click=${act.all}>${more} more</button>` : nothing}
+  </div>`;
 }
 
 /** The name of a recipient at the other instance that the draft goes to. */
@@ -54,14 +89,20 @@ export function referenceChips({ draft: keeper }: Conversation): TemplateResult 
 }
 
 /**
- * The recipients. Each can be removed unless the text itself names it. Without any, who gets the
- * message.
+ * The recipients, where the draft `goes`. Each can be removed unless the text itself names it.
+ * Without any, who gets the message.
  */
-export function recipientChips(conversation: Conversation, groups: GroupsStore): TemplateResult {
+export function recipientChips(
+  conversation: Conversation,
+  groups: GroupsStore,
+  goes: Destination,
+  replyTo: string | null,
+): TemplateResult {
   const { draft: keeper, group } = conversation;
-  const { to, replyTo, ...draft } = keeper.draft;
-  const elsewhere = draft.elsewhere === null ? undefined : groups.find(draft.elsewhere);
-  const { remote } = draft;
+  const { remote } = goes;
+  const elsewhere = goes.elsewhere === null ? undefined : groups.find(goes.elsewhere);
+  const picked = new Set(keeper.draft.to);
+  const to = goes.to.filter((entry) => picked.has(entry));
   const chips = to.map((entry) =>
     chip(
       remote !== null ? "plug" : entry.startsWith("@") ? "organization" : "hubot",
@@ -80,13 +121,13 @@ export function recipientChips(conversation: Conversation, groups: GroupsStore):
   if (elsewhere !== undefined) {
     chips.unshift(chip("comment-discussion", elsewhere.title, () => keeper.update({ elsewhere: null })));
   }
-  for (const entry of recipientsOf(keeper.draft, group.actors).slice(to.length)) {
+  for (const entry of goes.to.filter((one) => !picked.has(one))) {
     const name = entry.startsWith("@") ? entry.slice(1) : group.name(entry);
     chips.push(html`<span class="chip named" title="Named at the start of the message"
       >${icon(entry.startsWith("@") ? "organization" : "hubot")}<bdi>${name}</bdi></span
     >`);
   }
-  const nobody = replyTo === null ? byDefault(conversation) : "the sender";
+  const nobody = replyTo === null ? byDefault(conversation) : senderOf(conversation, replyTo);
   return html`<div class="chips" role="group" aria-label="Recipients">
     <span class="chips-label">To</span>
     ${chips.length > 0 ? chips : html`<span class="chip-default">${nobody}</span>`}

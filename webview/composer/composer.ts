@@ -4,6 +4,7 @@
  */
 import { html, nothing } from "lit";
 import { createRef, ref } from "lit/directives/ref.js";
+import { NO_FILTER } from "../../shared/address.ts";
 import type { MessageEvent as Message } from "../../shared/events.ts";
 import { shownText } from "../../shared/foreign-text.ts";
 import { LIMITS } from "../../shared/limits.ts";
@@ -20,14 +21,15 @@ import type { GroupsStore } from "../groups/group-list.ts";
 import { type Candidate, candidates, choice, complete, type Trigger, triggerAt } from "./completion.ts";
 import {
   fileList,
+  offers,
   otherDraft,
   recipientChips,
   recipientThere,
   referenceChips,
   unsent,
 } from "./composer-parts.ts";
-import { mentionIn, recipientsOf } from "./mention.ts";
-import { type Plan, plan } from "./send-plan.ts";
+import { addressedBy, type Destination, mentionIn } from "./mention.ts";
+import { addressed, type Plan, plan } from "./send-plan.ts";
 
 const encoder = new TextEncoder();
 /** How close to the limit the remaining room is shown. */
@@ -65,6 +67,7 @@ class ComposerElement extends View {
       this.conversation?.group,
       this.conversation?.uploads,
       this.conversation?.feed,
+      this.conversation?.requests,
       this.conversation?.remotes,
       this.groups,
     ]);
@@ -117,6 +120,11 @@ class ComposerElement extends View {
     return false;
   }
 
+  /** The message that this one answers. */
+  get #replyTo(): string | null {
+    return this.conversation.answering.of(this.conversation.draft.draft);
+  }
+
   /** Computed on each update, because the Group's Actors may arrive after the sign was typed. */
   protected override willUpdate(): void {
     const { trigger } = this;
@@ -136,10 +144,13 @@ class ComposerElement extends View {
     const { draft } = this.conversation.draft;
     const { group } = this.conversation;
     const what = this.#plan();
+    const { answering } = this.conversation;
     return html`<div class="composer ${this.dragging ? "dragging" : ""}">
-      ${failure(this.conversation.sending.problem)} ${unsent(this.conversation.sending)} ${otherDraft(this.conversation.draft)} ${this.#replying()}
+      ${failure(this.conversation.sending.problem)} ${unsent(this.conversation.sending)} ${otherDraft(this.conversation.draft)}
+      ${offers(this.conversation, this.#replyTo, { answer: (event) => this.reply(event, null), all: () => this.#showRequests() })}
+      ${this.#replying()}
       <div class="compose-box">
-        ${recipientChips(this.conversation, this.groups)}
+        ${recipientChips(this.conversation, this.groups, this.#goes, this.#replyTo)}
         <textarea
           ${ref(this.#area)}
           class="compose-text"
@@ -166,10 +177,17 @@ class ComposerElement extends View {
             value: draft.mode,
             choices: [
               { value: "send", label: "Send" },
-              { value: "request_reply", label: "Send + ask for a reply", disabled: draft.replyTo !== null },
+              {
+                value: "request_reply",
+                label: "Send + ask for a reply",
+                disabled: !answering.isOffered(draft),
+              },
               { value: "mail", label: "Mail" },
             ],
-            onChange: (mode) => this.conversation.draft.update({ mode }),
+            onChange: (mode) =>
+              this.conversation.draft.update(
+                mode === "request_reply" ? { mode, replyTo: null, quote: null } : { mode },
+              ),
           })}
           ${iconButton({ icon: "attach", label: "Attach files", onClick: () => this.#files.value?.click() })}
           ${iconButton({ icon: "mention", label: "Add a recipient", onClick: () => this.#insertSign("@") })}
@@ -190,7 +208,8 @@ class ComposerElement extends View {
   }
 
   #replying() {
-    const { replyTo, quote } = this.conversation.draft.draft;
+    const { quote } = this.conversation.draft.draft;
+    const replyTo = this.#replyTo;
     if (replyTo === null) return nothing;
     const original = this.conversation.feed.original(replyTo);
     const text = quote ?? original?.data.text ?? "";
@@ -201,10 +220,16 @@ class ComposerElement extends View {
           ? "your message"
           : partiesOf(original, (id) => this.conversation.group.name(id)).sender;
     return html`<div class="replying">
-      ${icon("reply")}<span class="quoted-who">Reply to ${whose}</span>
+      ${icon("reply")}<span class="quoted-who">Reply to <bdi>${whose}</bdi></span>
       <span class="quoted-text">${flatten(shownText(text.slice(0, 640))).slice(0, 160)}</span>
       ${iconButton({ icon: "close", label: "Don’t reply", onClick: () => this.#endReply() })}
     </div>`;
+  }
+
+  /** Everything that waits for a reply. */
+  #showRequests(): void {
+    const { groupId } = this.conversation;
+    this.tell("go-to", { groupId, search: "", filter: { ...NO_FILTER, open: true } });
   }
 
   get #sendLabel(): string {
@@ -213,7 +238,10 @@ class ComposerElement extends View {
   }
 
   #endReply(): void {
-    this.conversation.draft.endReply();
+    const { draft, answering } = this.conversation;
+    if (draft.draft.replyTo === null) answering.decline();
+    draft.endReply();
+    this.requestUpdate();
   }
 
   #list() {
@@ -246,6 +274,21 @@ class ComposerElement extends View {
   }
 
   #plan(): Plan {
+    const { requests, group } = this.conversation;
+    const what = this.#way();
+    const replyTo = this.#replyTo;
+    if (!what.possible || what.sentence === "") return what;
+    if (replyTo !== null && requests.has(replyTo))
+      return { ...what, sentence: `Answers the request. ${what.sentence}` };
+    const { to, elsewhere, remote } = this.#goes;
+    const isHere = replyTo === null && elsewhere === null && remote === null;
+    const those = isHere ? addressed({ to, actors: group.actors, group: group.group }) : [];
+    return requests.list.some(({ by }) => those.some(({ id }) => id === by))
+      ? { ...what, sentence: `A new message, not an answer. ${what.sentence}` }
+      : what;
+  }
+
+  #way(): Plan {
     // What happens to it is said above.
     if (this.conversation.sending.waiting) return { sentence: "", possible: true, tone: "quiet" };
     if (this.conversation.uploads.busy)
@@ -255,10 +298,10 @@ class ComposerElement extends View {
         tone: "quiet",
       };
     if (!this.conversation.group.loaded) return { sentence: "", possible: true, tone: "quiet" };
-    const { draft } = this.conversation.draft;
     const { group, feed } = this.conversation;
-    if (draft.replyTo !== null && this.#to.length === 0) {
-      const original = feed.original(draft.replyTo);
+    const replyTo = this.#replyTo;
+    if (replyTo !== null && this.#goes.to.length === 0) {
+      const original = feed.original(replyTo);
       const across = original === null || original === undefined ? null : this.#across(original);
       if (across !== null) return plan({ ...this.#planInput(), remote: { ...across, state: null } });
       const sender = original?.by;
@@ -274,15 +317,16 @@ class ComposerElement extends View {
     return plan(this.#planInput());
   }
 
-  /** Who gets it in this Group, whether picked or named at the start of the text. */
-  get #to(): string[] {
-    return recipientsOf(this.conversation.draft.draft, this.conversation.group.actors);
+  /** Who gets it, whether picked or named at the start of the text. */
+  get #goes(): Destination {
+    return addressedBy(this.conversation.draft.draft, this.conversation.group.actors);
   }
 
   /** A name at the start that no one has, unless it is still being typed. */
   #unknownName(): string | null {
     const { draft } = this.conversation.draft;
-    if (draft.to.length > 0 || draft.elsewhere !== null || draft.remote !== null) return null;
+    if (!draft.carried && (draft.to.length > 0 || draft.elsewhere !== null || draft.remote !== null))
+      return null;
     const mention = mentionIn(draft.text, this.conversation.group.actors);
     return mention?.kind === "unknown" && this.#offered.length === 0 ? mention.name : null;
   }
@@ -300,30 +344,27 @@ class ComposerElement extends View {
 
   /** What is said of another instance stays as current as the daemon knows it. */
   protected override updated(): void {
-    if (this.administrator && this.conversation.draft.draft.remote !== null)
-      void this.conversation.remotes.refresh();
+    if (this.administrator && this.#goes.remote !== null) void this.conversation.remotes.refresh();
   }
 
   #planInput() {
     const { draft } = this.conversation.draft;
     const { group } = this.conversation;
+    const { to, elsewhere, remote } = this.#goes;
     return {
       mode: draft.mode,
-      to: this.#to,
+      to,
       unknown: this.#unknownName(),
-      elsewhere:
-        draft.elsewhere === null ? null : (this.groups.find(draft.elsewhere)?.title ?? "another Group"),
+      elsewhere: elsewhere === null ? null : (this.groups.find(elsewhere)?.title ?? "another Group"),
       remote:
-        draft.remote === null
+        remote === null
           ? null
           : {
-              place: placeOf(draft.remote.title, draft.remote.instance_name),
-              to: draft.to.map((id) => recipientThere(this.conversation, id)),
-              state:
-                this.conversation.remotes.find(draft.remote.instance_id, draft.remote.group_id)?.state ??
-                null,
+              place: placeOf(remote.title, remote.instance_name),
+              to: to.map((id) => recipientThere(this.conversation, id)),
+              state: this.conversation.remotes.find(remote.instance_id, remote.group_id)?.state ?? null,
             },
-      replyTo: draft.replyTo,
+      replyTo: this.#replyTo,
       actors: group.actors,
       group: group.group,
     };

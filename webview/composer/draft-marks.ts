@@ -1,7 +1,7 @@
 /** The Groups in which this browser or editor window has unsent text, for the list of Groups. */
 import { Store } from "../controls/store.ts";
 import type { Host } from "../hosts/host.ts";
-import { type Draft, isEmpty } from "./draft.ts";
+import { type Draft, isBlank } from "./draft.ts";
 
 const KEY = "drafts";
 
@@ -21,7 +21,7 @@ export class DraftMarks extends Store {
 
   mark(groupId: string, draft: Readonly<Draft>): void {
     const marked = new Set(this.groupIds);
-    const is = !isEmpty(draft);
+    const is = !isBlank(draft);
     if (marked.has(groupId) === is) return;
     if (is) marked.add(groupId);
     else marked.delete(groupId);

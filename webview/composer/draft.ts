@@ -3,7 +3,8 @@
  * acknowledged, a copy stays here, so that neither a reload nor an outage loses a character. A text
  * that another window has saved in the meantime is never replaced without asking.
  */
-import type { MessageMode } from "../../shared/model.ts";
+import type { MessageEvent } from "../../shared/events.ts";
+import type { Actor, MessageMode } from "../../shared/model.ts";
 import { isSlot, PRESENTATION_REFERENCE } from "../../shared/presentation-kind.ts";
 import { Store } from "../controls/store.ts";
 import { type Host, HostError, type Uploaded } from "../hosts/host.ts";
@@ -46,6 +47,8 @@ export interface Draft {
   /** Groups of other instances that the message mentions, and slots that it refers to. */
   refs: Reference[];
   attachments: Uploaded[];
+  /** It goes where the message before it went, and nobody has said so for this one. */
+  carried: boolean;
 }
 
 export function emptyDraft(): Draft {
@@ -59,19 +62,20 @@ export function emptyDraft(): Draft {
     remote: null,
     refs: [],
     attachments: [],
+    carried: false,
   };
 }
 
-export function isEmpty(draft: Draft): boolean {
+/** Nothing was begun, whoever would get it. */
+export function isBlank(draft: Readonly<Draft>): boolean {
   return (
-    draft.text === "" &&
-    draft.to.length === 0 &&
-    draft.replyTo === null &&
-    draft.elsewhere === null &&
-    draft.remote === null &&
-    draft.refs.length === 0 &&
-    draft.attachments.length === 0
+    draft.text === "" && draft.replyTo === null && draft.refs.length === 0 && draft.attachments.length === 0
   );
+}
+
+/** Nothing to keep. */
+function isEmpty(draft: Draft): boolean {
+  return isBlank(draft) && draft.to.length === 0 && draft.elsewhere === null && draft.remote === null;
 }
 
 /** Everything in a draft that would be sent to the daemon, for comparing. */
@@ -98,7 +102,10 @@ type DraftHost = Pick<Host, "call" | "remember" | "recall">;
 export class DraftKeeper extends Store {
   readonly groupId: string;
   readonly #host: DraftHost;
+  readonly #settle: (next: Draft, before: Readonly<Draft>) => Draft;
   #draft: Draft = emptyDraft();
+  /** When the message before it was sent, by the daemon's clock; null while unknown. */
+  #carriedAt: string | null = null;
   /** Where the draft went before it became a reply. */
   #beforeReply: Pick<Draft, "to" | "elsewhere" | "remote" | "mode"> | null = null;
   /** The recipients that the reply began with. */
@@ -118,10 +125,16 @@ export class DraftKeeper extends Store {
   #revision = 0;
   #closed = false;
 
-  constructor(host: DraftHost, groupId: string) {
+  /** `settle` completes what the person changed. */
+  constructor(
+    host: DraftHost,
+    groupId: string,
+    settle: (next: Draft, before: Readonly<Draft>) => Draft = (next) => next,
+  ) {
     super();
     this.#host = host;
     this.groupId = groupId;
+    this.#settle = settle;
   }
 
   get draft(): Readonly<Draft> {
@@ -172,13 +185,23 @@ export class DraftKeeper extends Store {
 
   update(change: Partial<Draft>): void {
     this.#revision += 1;
-    this.#draft = { ...this.#draft, ...change };
+    const isReaddressed = "to" in change || "elsewhere" in change || "remote" in change;
+    const carried = isReaddressed ? false : this.#draft.carried;
+    this.#draft = this.#settle({ ...this.#draft, carried, ...change }, this.#draft);
     this.#dirty = true;
     if (this.#attempt !== null && this.#attempt.content !== contentOf(this.#draft))
       this.#host.remember(this.#attemptKey, null);
     this.#keepHere();
     this.#schedule(SAVE_AFTER_MS);
     this.changed();
+  }
+
+  /** Takes what was found out about the draft. The person hasn't changed it. */
+  complete(find: (draft: Draft) => Draft): void {
+    const found = find(this.#draft);
+    if (found === this.#draft) return;
+    this.#draft = found;
+    this.update({});
   }
 
   /**
@@ -207,12 +230,34 @@ export class DraftKeeper extends Store {
     this.update({ replyTo: null, quote: null, ...before });
   }
 
-  /** After the message was accepted: only what another window wrote is left to keep. */
-  clear(): void {
+  /**
+   * After the message was accepted: who got it gets the next one too, and what another window wrote
+   * is kept. `sent` is its event: a reply goes to the sender without naming them.
+   */
+  clear(sent: MessageEvent | null = null): void {
+    const { to, elsewhere, remote, replyTo } = this.#draft;
+    const goes = { to, elsewhere, remote };
+    const isReply = replyTo !== null && to.length === 0 && elsewhere === null && remote === null;
+    const next = isReply ? answered(sent, this.#beforeReply ?? goes) : goes;
     this.#beforeReply = null;
-    this.update(emptyDraft());
+    this.#carriedAt = sent?.ts ?? null;
+    this.update({ ...emptyDraft(), ...next, carried: true });
     if (this.#other === null) this.#schedule(0);
     else this.takeOther();
+  }
+
+  /**
+   * Who got the message before it and isn't here any more, or is another Actor under the same id,
+   * isn't written to unless the person says so.
+   */
+  retain(actors: readonly Pick<Actor, "id" | "created_at">[]): void {
+    const { carried, elsewhere, remote, to } = this.#draft;
+    if (!carried || elsewhere !== null || remote !== null || !isBlank(this.#draft)) return;
+    const at = this.#carriedAt;
+    const isHere = (id: string) =>
+      actors.some((actor) => actor.id === id && (at === null || actor.created_at <= at));
+    const left = to.filter((id) => id.startsWith("@") || isHere(id));
+    if (left.length < to.length) this.update({ to: left, carried: true });
   }
 
   /** The other window's text replaces this one. */
@@ -266,8 +311,8 @@ export class DraftKeeper extends Store {
   }
 
   /** The attempted message was accepted, as its event shows, so it is no longer a draft. */
-  taken(): void {
-    if (this.#attempt?.content === contentOf(this.#draft)) this.clear();
+  taken(event: MessageEvent | null = null): void {
+    if (this.#attempt?.content === contentOf(this.#draft)) this.clear(event);
     this.#host.remember(this.#attemptKey, null);
   }
 
@@ -305,7 +350,8 @@ export class DraftKeeper extends Store {
 
   #adopt(draft: Draft, base: string | null): void {
     this.#revision += 1;
-    this.#draft = draft;
+    this.#draft = { ...draft, carried: isBlank(draft) };
+    this.#carriedAt = base;
     this.#base = base;
     this.#other = null;
     this.#dirty = false;
@@ -361,7 +407,7 @@ export class DraftKeeper extends Store {
       if (theirs === null || isOwn || contains(this.#draft, theirs)) {
         this.#base = updatedAt;
         this.#schedule(0);
-      } else if (isEmpty(this.#draft)) this.#adopt(theirs, updatedAt);
+      } else if (isBlank(this.#draft)) this.#adopt(theirs, updatedAt);
       else {
         this.#other = { draft: theirs, base: updatedAt };
         this.changed();
@@ -400,6 +446,18 @@ export class DraftKeeper extends Store {
   }
 }
 
+/** To whom a reply went; `before` if they are in another Group. */
+function answered(
+  sent: MessageEvent | null,
+  { to, elsewhere, remote }: Pick<Draft, "to" | "elsewhere" | "remote">,
+): Pick<Draft, "to" | "elsewhere" | "remote"> {
+  const isHere = sent?.data.dst_group_id === undefined && sent?.data.dst_instance_id === undefined;
+  const those = sent?.data.to.filter((id) => id !== "user") ?? [];
+  return isHere && those.length > 0
+    ? { to: those, elsewhere: null, remote: null }
+    : { to, elsewhere, remote };
+}
+
 /** A draft from the browser or the daemon; null when there is none or it isn't valid. */
 function readDraft(value: unknown): Draft | null {
   if (typeof value !== "object" || value === null) return null;
@@ -419,6 +477,7 @@ function readDraft(value: unknown): Draft | null {
     remote: readPlace(kept["remote"] ?? kept["dst_remote"]),
     refs: Array.isArray(kept["refs"]) ? kept["refs"].flatMap(readReference) : [],
     attachments: Array.isArray(kept["attachments"]) ? kept["attachments"].flatMap(readAttachment) : [],
+    carried: kept["carried"] === true,
   };
 }
 

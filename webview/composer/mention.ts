@@ -50,13 +50,18 @@ export function mentionIn(text: string, actors: readonly ActorWithPresence[]): M
   return { kind: "recipient", value };
 }
 
+/** Where a draft goes. */
+export type Destination = Pick<Draft, "to" | "elsewhere" | "remote">;
+
 /**
- * Who gets the draft: those who were picked, and whom its text names at the start. Names there mean
- * nothing in another Group.
+ * Who gets the draft: those who were picked, and whom its text names at the start. Who only got the
+ * message before gives way to a name; otherwise names mean nothing in another Group.
  */
-export function recipientsOf(draft: Readonly<Draft>, actors: readonly ActorWithPresence[]): string[] {
-  if (draft.elsewhere !== null || draft.remote !== null) return draft.to;
-  const mention = mentionIn(draft.text, actors);
-  if (mention?.kind !== "recipient" || draft.to.includes(mention.value)) return draft.to;
-  return [...draft.to, mention.value];
+export function addressedBy(draft: Readonly<Draft>, actors: readonly ActorWithPresence[]): Destination {
+  const { to, elsewhere, remote } = draft;
+  const isElsewhere = elsewhere !== null || remote !== null;
+  const mention = isElsewhere && !draft.carried ? null : mentionIn(draft.text, actors);
+  if (mention?.kind !== "recipient") return { to, elsewhere, remote };
+  if (!draft.carried && to.includes(mention.value)) return { to, elsewhere, remote };
+  return { to: [...(draft.carried ? [] : to), mention.value], elsewhere: null, remote: null };
 }

@@ -2,7 +2,7 @@
  * Sending what the composer holds, again while no answer comes; the draft keeps the key that makes
  * this harmless.
  */
-import type { LedgerEvent } from "../../shared/events.ts";
+import type { MessageEvent } from "../../shared/events.ts";
 import { type Host, HostError } from "../hosts/host.ts";
 import type { Draft, DraftKeeper } from "./draft.ts";
 
@@ -28,7 +28,7 @@ export class Outgoing {
    * Sends the draft and returns its event in this Group. Throws `HostError`; the same draft may
    * then be sent again without harm.
    */
-  async send(draft: Readonly<Draft>): Promise<LedgerEvent> {
+  async send(draft: Readonly<Draft>): Promise<MessageEvent> {
     const key = this.#keeper.keyOf(draft);
     for (let attempt = 1; ; attempt += 1) {
       try {
@@ -41,7 +41,7 @@ export class Outgoing {
     }
   }
 
-  async #call(draft: Readonly<Draft>, clientId: string): Promise<LedgerEvent> {
+  async #call(draft: Readonly<Draft>, clientId: string): Promise<MessageEvent> {
     const body = {
       group_id: this.#keeper.groupId,
       text: draft.text,

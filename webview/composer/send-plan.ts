@@ -4,7 +4,9 @@
  */
 
 import { actorName, hasTerminal } from "../../shared/actor-words.ts";
+import { shownName } from "../../shared/foreign-text.ts";
 import type { Group, MessageMode } from "../../shared/model.ts";
+import { NOT_CONNECTED } from "../../shared/names.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import type { Connection } from "../../shared/operations/connect.ts";
 import { isInboxOnly, isOnlyNamed } from "../../shared/typed-actors.ts";
@@ -39,7 +41,10 @@ const TROUBLES: Partial<Record<Connection["state"], string>> = {
   ended: "This connection has ended, so nothing can be sent.",
 };
 
-function addressed(input: PlanInput): ActorWithPresence[] {
+/** Which Actors get it, as the daemon resolves recipients. */
+export function addressed(
+  input: Pick<PlanInput, "to" | "actors"> & { group: Pick<Group, "settings"> | null },
+): ActorWithPresence[] {
   const { actors } = input;
   const wanted =
     input.to.length > 0
@@ -58,11 +63,18 @@ function addressed(input: PlanInput): ActorWithPresence[] {
 
 /**
  * Whether the Actor can't take a message now. An Actor in a terminal may be `unavailable` only
- * because it doesn't report what it does.
+ * because it doesn't report what it does. One that asked the person waits, connected or not.
  */
 function isAbsent(actor: ActorWithPresence): boolean {
-  const { state } = actor.presence;
-  return state === "stopped" || state === "failed" || (state === "unavailable" && !hasTerminal(actor));
+  const { state, reason } = actor.presence;
+  if (state === "stopped" || state === "failed") return true;
+  if (hasTerminal(actor)) return false;
+  return state === "unavailable" || (state === "waiting" && reason.endsWith(NOT_CONNECTED));
+}
+
+/** Nothing is typed into its terminal while a person's answer is due there. Others take it at once. */
+function isHeld(actor: ActorWithPresence): boolean {
+  return actor.presence.state === "waiting" && hasTerminal(actor);
 }
 
 /** "foreman", "foreman and docs", "foreman, docs and 3 more". */
@@ -98,6 +110,11 @@ export function plan(input: PlanInput): Plan {
   }
   const meant = addressed(input);
   if (input.actors.length === 0) return refuse("Add an Actor to start.");
+  const gone = input.to.filter((to) => !to.startsWith("@") && input.actors.every(({ id }) => id !== to));
+  if (gone.length > 0) {
+    const names = gone.map(shownName).join(", ");
+    return refuse(`${names} ${gone.length > 1 ? "are" : "is"} no longer in this Group. Choose who gets it.`);
+  }
   if (meant.length === 0)
     return refuse(
       input.actors.some(isOnlyNamed)
@@ -139,10 +156,10 @@ export function plan(input: PlanInput): Plan {
       `${who} ${several ? "aren’t" : "isn’t"} ${here}. ${several ? "They get" : "It gets"} this once ${once}${asks}.`,
     );
   }
-  const held = enabled.filter(({ presence }) => presence.state === "waiting");
+  const held = enabled.filter(isHeld);
   if (held.length > 0) {
     const rest = enabled.filter((actor) => !held.includes(actor));
-    const waits = `${named(held)} ${held.length > 1 ? "wait" : "waits"} for you`;
+    const waits = `${named(held)} ${held.length > 1 ? "wait" : "waits"} for you in ${held.length > 1 ? "their terminals" : "its terminal"}`;
     if (rest.length === 0)
       return quiet(`${waits}. ${several ? "They get" : "It gets"} this afterwards${asks}.`);
     const now = plan({ ...input, to: rest.map(({ id }) => id) });

@@ -4,13 +4,13 @@
  * is sent again automatically as soon as the daemon answers, even after a reload, with the key that
  * prevents a second message. A change of the draft ends the waiting.
  */
-import type { LedgerEvent } from "../../shared/events.ts";
+import type { MessageEvent } from "../../shared/events.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import type { Release } from "../../shared/stream-client/listeners.ts";
 import { Store } from "../controls/store.ts";
 import { type Host, HostError } from "../hosts/host.ts";
 import type { Draft, DraftKeeper } from "./draft.ts";
-import { recipientsOf } from "./mention.ts";
+import { addressedBy } from "./mention.ts";
 import type { Outgoing } from "./outgoing.ts";
 
 /** For when the stream doesn't say that the daemon is back. */
@@ -22,7 +22,7 @@ interface Steps {
    */
   complete: () => Promise<readonly ActorWithPresence[]>;
   /** Gets each message's event in this Group. */
-  taken: (event: LedgerEvent) => void;
+  taken: (event: MessageEvent) => void;
 }
 
 export class Sending extends Store {
@@ -80,8 +80,9 @@ export class Sending extends Store {
     let sent = this.#keeper.draft;
     try {
       sent = await this.#addressed();
-      this.#steps.taken(await this.#outgoing.send(sent));
-      if (this.#keeper.draft === sent) this.#keeper.clear();
+      const event = await this.#outgoing.send(sent);
+      this.#steps.taken(event);
+      if (this.#keeper.draft === sent) this.#keeper.clear(event);
       return true;
     } catch (error) {
       this.#failed(error, sent === this.#keeper.draft);
@@ -97,8 +98,8 @@ export class Sending extends Store {
   async #addressed(): Promise<Readonly<Draft>> {
     const actors = await this.#steps.complete();
     const { draft } = this.#keeper;
-    const to = recipientsOf(draft, actors);
-    if (to !== draft.to) this.#keeper.update({ to });
+    const destination = addressedBy(draft, actors);
+    if (destination.to !== draft.to) this.#keeper.update(destination);
     return this.#keeper.draft;
   }
 

@@ -1,8 +1,10 @@
 /** Everything that belongs to the open Group, opened and closed together. */
 
 import { hasTerminal } from "../../shared/actor-words.ts";
+import type { LedgerEvent } from "../../shared/events.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import { Activity } from "../actors/activity.ts";
+import { Answering } from "../composer/answering.ts";
 import { DraftKeeper } from "../composer/draft.ts";
 import { Outgoing } from "../composer/outgoing.ts";
 import { Sending } from "../composer/sending.ts";
@@ -11,9 +13,11 @@ import { GroupConnections } from "../connections/group-connections.ts";
 import { RemoteGroups } from "../connections/remote-groups.ts";
 import { OpenGroup } from "../groups/open-group.ts";
 import { type Host, HostError } from "../hosts/host.ts";
+import { ShownSlots } from "../presentations/shown-slots.ts";
 import { OpenQuestions } from "../questions/open-questions.ts";
 import { Terminals } from "../terminals/open-terminals.ts";
 import { Feed, type Place } from "./feed-store.ts";
+import { OpenRequests } from "./open-requests.ts";
 import { ReadMarks } from "./read-marks.ts";
 
 /** No one watches the screen for this, so it is polled slowly. The dialog polls more often. */
@@ -25,6 +29,9 @@ export class Conversation {
   readonly groupId: string;
   readonly group: OpenGroup;
   readonly feed: Feed;
+  readonly requests: OpenRequests;
+  readonly slots: ShownSlots;
+  readonly answering: Answering;
   readonly draft: DraftKeeper;
   readonly uploads: Uploads;
   readonly sending: Sending;
@@ -49,16 +56,16 @@ export class Conversation {
     this.groupId = groupId;
     this.group = new OpenGroup(host, groupId);
     this.questions = new OpenQuestions(host, this.group);
+    this.requests = new OpenRequests(host, groupId);
+    this.slots = new ShownSlots(host, groupId);
     this.feed = new Feed(
       host,
       groupId,
-      (event) => {
-        if (event.kind === "actor.activity") this.group.applyActivity(event);
-        else void this.group.refresh();
-      },
+      (event) => this.#take(event),
       () => this.place,
     );
-    this.draft = new DraftKeeper(host, groupId);
+    this.answering = new Answering(this.group, this.requests);
+    this.draft = new DraftKeeper(host, groupId, (next, before) => this.answering.settle(next, before));
     this.uploads = new Uploads(host, groupId, (uploaded) =>
       this.draft.update({ attachments: [...this.draft.draft.attachments, uploaded] }),
     );
@@ -71,10 +78,24 @@ export class Conversation {
     this.terminals = new Terminals(host, groupId);
     this.remotes = new RemoteGroups(host, groupId);
     this.connections = new GroupConnections(host, groupId, CONNECTIONS_EVERY_MS, inView);
+    this.requests.subscribe(() => this.draft.complete((draft) => this.answering.late(draft)));
     this.group.subscribe(() => {
-      if (this.group.loaded)
-        this.terminals.retain(new Set(this.group.actors.filter(hasTerminal).map((actor) => actor.id)));
+      if (!this.group.loaded) return;
+      this.draft.complete((draft) => this.answering.late(draft));
+      this.draft.retain(this.group.actors);
+      this.terminals.retain(new Set(this.group.actors.filter(hasTerminal).map((actor) => actor.id)));
     });
+  }
+
+  /** A new event, or null when some may have been missed. */
+  #take(event: LedgerEvent | null): void {
+    if (event === null) void Promise.all([this.requests.read(), this.slots.read()]);
+    else if (event.kind === "actor.activity") this.group.applyActivity(event);
+    else {
+      if (/^(actor|group)\./.test(event.kind)) void this.group.refresh();
+      this.requests.take(event);
+      this.slots.take(event);
+    }
   }
 
   /** The person's place here; null is the end. At first, the message that it was opened at. */
@@ -110,10 +131,10 @@ export class Conversation {
   #settleAttempt(): void {
     const key = this.draft.attempted;
     if (key === null) return;
-    const isTaken = this.feed.rows.some(
-      (row) => row.kind === "chat.message" && row.by === "user" && row.data.client_id === key,
-    );
-    if (isTaken) this.draft.taken();
+    const sent = this.feed.rows
+      .filter((row) => row.kind === "chat.message")
+      .find(({ by, data }) => by === "user" && data.client_id === key);
+    if (sent !== undefined) this.draft.taken(sent);
   }
 
   /**
@@ -164,6 +185,7 @@ export class Conversation {
     void this.feed.open();
     this.draftRead = this.draft.load();
     void this.draftRead.then(() => {
+      if (this.group.loaded) this.draft.retain(this.group.actors);
       this.#settleAttempt();
       this.sending.open();
     });

@@ -7,6 +7,8 @@ import type { IconName } from "../controls/icons.ts";
 export interface EventWords {
   icon: IconName;
   text: string;
+  /** The part of the text that leads to what it names. */
+  leads?: string;
 }
 
 /** Who withdrew it at another instance, by the names of that time; null for someone here. */
@@ -95,7 +97,8 @@ export function eventWords(event: LedgerEvent, name: (id: string) => string): Ev
     }
     case "presentation.publish": {
       const { slot, title } = event.data;
-      return { icon: "eye", text: `${who} showed “${quotedName(title)}” in slot ${slot}` };
+      const leads = `“${quotedName(title)}”`;
+      return { icon: "eye", text: `${who} showed ${leads} in slot ${slot}`, leads };
     }
     case "presentation.clear":
       return { icon: "eye", text: `${who} emptied slot ${event.data.slot}` };

@@ -1,12 +1,13 @@
 /** The rows of a feed with what separates them, and what it says while there are no messages. */
 import { html, nothing, type TemplateResult } from "lit";
+import type { Address } from "../../shared/address.ts";
 import type { LedgerEvent, MessageEvent as Message } from "../../shared/events.ts";
 import { day, exact, sameDay } from "../../shared/time-words.ts";
 import { icon } from "../controls/icons.ts";
 import { button } from "../controls/toolkit.ts";
 import type { Host } from "../hosts/host.ts";
 import type { Conversation } from "./conversation.ts";
-import { eventWords } from "./event-words.ts";
+import { type EventWords, eventWords } from "./event-words.ts";
 import { messageLabel } from "./message-label.ts";
 
 /** Messages of one sender to the same people within this time share a header. */
@@ -36,7 +37,7 @@ export function feedRow(
     const words = eventWords(row, name);
     return html`${separator}
       <div class="system" data-row=${row.id} title=${exact(row.ts)}>
-        ${icon(words.icon)}<span class="system-text">${words.text}</span><svc-time class="when" value=${row.ts}></svc-time>
+        ${icon(words.icon)}<span class="system-text">${leading(words, row, conversation)}</span><svc-time class="when" value=${row.ts}></svc-time>
       </div>`;
   }
   const { reply_to: replyTo } = row.data;
@@ -53,6 +54,18 @@ export function feedRow(
       ?continued=${!newDay && !isNew && continues(before, row)}
       ?mayWrite=${mayWrite}
     ></svc-message>`;
+}
+
+/** The sentence; what it names can be opened, by Enter on the row as well (feed.ts). */
+function leading({ text, leads }: EventWords, row: LedgerEvent, { slots }: Conversation) {
+  if (leads === undefined || row.kind !== "presentation.publish") return text;
+  const { slot } = row.data;
+  const isShown = slots.list.some(({ event_id: id }) => id === row.id);
+  const to: Partial<Address> = { groupId: row.group_id, slot, versionId: isShown ? null : row.id };
+  const open = ({ target }: Event) =>
+    target?.dispatchEvent(new CustomEvent("go-to", { detail: to, bubbles: true, composed: true }));
+  const at = text.lastIndexOf(leads);
+  return html`${text.slice(0, at)}<button type="button" class="link" tabindex="-1" title="Show it beside the conversation" @click=${open}><bdi>${leads}</bdi></button>${text.slice(at + leads.length)}`;
 }
 
 interface Empty {

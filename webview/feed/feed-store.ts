@@ -65,7 +65,7 @@ export class Feed extends Store {
   #kinds = FEED_KINDS;
   readonly window = new FeedWindow();
   readonly #host: FeedHost;
-  readonly #onChange: (event: LedgerEvent) => void;
+  readonly #onChange: (event: LedgerEvent | null) => void;
   readonly #place: () => Place | null;
   readonly #statuses = new Map<string, MessageStatus>();
   #readingStatuses = false;
@@ -97,13 +97,13 @@ export class Feed extends Store {
   newFrom: { id: string; met: boolean } | null = null;
 
   /**
-   * `onChange` gets each new event that is about the Group itself or its Actors. `place` is where
-   * the person is; null for the end.
+   * `onChange` gets each new event, and null when it is opened: some may have been missed. `place`
+   * is where the person is; null for the end.
    */
   constructor(
     host: FeedHost,
     groupId: string,
-    onChange: (event: LedgerEvent) => void,
+    onChange: (event: LedgerEvent | null) => void,
     place: () => Place | null,
   ) {
     super();
@@ -161,6 +161,7 @@ export class Feed extends Store {
       this.loaded = true;
       this.#open();
       this.#follow(newest);
+      this.#onChange(null);
     } catch (error) {
       if (opening !== this.#opening || this.#closed) return;
       if (!this.loaded) this.failure = error instanceof Error ? error.message : String(error);
@@ -369,7 +370,7 @@ export class Feed extends Store {
       if (this.window.accept(event, this.following)) this.changed();
     }
     if (!WITHOUT_STATUS.has(event.kind)) this.#askStatuses(STATUS_AFTER_MS);
-    if (event.kind.startsWith("actor.") || event.kind.startsWith("group.")) this.#onChange(event);
+    this.#onChange(event);
   }
 
   #askStatuses(after: number): void {

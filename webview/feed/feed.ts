@@ -59,7 +59,12 @@ class FeedElement extends View {
 
   constructor() {
     super();
-    follow(this, () => [this.conversation?.feed, this.conversation?.group]);
+    follow(this, () => [this.conversation?.feed, this.conversation?.group, this.conversation?.slots]);
+    this.addEventListener("keydown", (event) => {
+      // A message has its own.
+      const row = event.key === "Enter" && event.target instanceof Element ? event.target : null;
+      if (row?.matches(".system[data-row]") === true) row.querySelector("button")?.click();
+    });
     roving(this, { selector: "[data-row]", start: "last", toEnd: (end) => void this.#toEndWithFocus(end) });
   }
 

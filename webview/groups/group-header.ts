@@ -3,6 +3,7 @@
  */
 import { html, nothing, type PropertyValues } from "lit";
 import { connectionsInBrief } from "../../shared/connections-brief.ts";
+import { quotedName } from "../../shared/foreign-text.ts";
 import { iconButton } from "../controls/controls.ts";
 import { copy } from "../controls/copy.ts";
 import { icon } from "../controls/icons.ts";
@@ -25,7 +26,12 @@ class GroupHeaderElement extends View {
 
   constructor() {
     super();
-    follow(this, () => [this.conversation?.group, this.conversation?.connections, this.groups]);
+    follow(this, () => [
+      this.conversation?.group,
+      this.conversation?.connections,
+      this.conversation?.slots,
+      this.groups,
+    ]);
   }
 
   override disconnectedCallback(): void {
@@ -66,11 +72,31 @@ class GroupHeaderElement extends View {
             ? iconButton({ icon: "play", label: "Start the Group", onClick: () => this.#setState("active") })
             : nothing
         }
-        ${iconButton({ icon: "eye", label: "Presentations", keys: "p", onClick: () => this.tell("go-to", { groupId: this.conversation.groupId, slot: 1 }) })}
+        ${this.#presentations()}
         ${iconButton({ icon: "search", label: "Search", keys: "/", pressed: this.searching, onClick: () => this.tell("search") })}
         <svc-menu label="Group actions" .items=${() => this.#menu(state)}></svc-menu>
       </span>
     </header>`;
+  }
+
+  #presentations() {
+    const { groupId, slots } = this.conversation;
+    const { list, unseen } = slots;
+    const titles = list.map(({ slot, title }) => `${slot}: ${quotedName(title)}`);
+    const label = [
+      "Presentations",
+      ...(list.length === 0 ? [] : [String(list.length)]),
+      ...(unseen.length === 0 ? [] : [`${unseen.length} new`]),
+    ].join(", ");
+    return html`<button
+      type="button"
+      class="icon-button shown-slots ${unseen.length > 0 ? "unseen" : ""}"
+      title=${[`${label} (p)`, ...titles].join("\n")}
+      aria-label=${label}
+      @click=${() => this.tell("go-to", { groupId, slot: slots.first })}
+    >
+      ${icon("eye")}${list.length === 0 ? nothing : html`<span>${list.length}</span>`}
+    </button>`;
   }
 
   #connections() {

@@ -65,7 +65,7 @@ class PresentationsElement extends View {
     this.text = null;
     this.picture = null;
     this.problem = null;
-    follow(this, () => [this.conversation?.group]);
+    follow(this, () => [this.conversation?.group, this.conversation?.slots]);
   }
 
   override disconnectedCallback(): void {
@@ -97,7 +97,9 @@ class PresentationsElement extends View {
 
   protected override updated(): void {
     const { shown } = this;
-    if (shown !== null && shown.event_id !== this.#loading) void this.#load(shown);
+    if (shown === null) return;
+    if (shown.event_id !== this.#loading) void this.#load(shown);
+    if (document.visibilityState === "visible") this.conversation.slots.see(shown);
   }
 
   /** Null while nothing is known, or nothing is shown. */
@@ -134,16 +136,18 @@ class PresentationsElement extends View {
     const slots =
       this.listed?.slots ??
       Array.from({ length: LIMITS.presentation.slots }, (_, at) => ({ slot: at + 1, presentation: null }));
+    const { unseen } = this.conversation.slots;
     return slots.map(({ slot, presentation }) => {
       const title = presentation === null ? "empty" : shownName(presentation.title);
+      const isNew = unseen.some((one) => one.slot === slot);
       return html`<button
         type="button"
-        class="tab slot-tab"
+        class="tab slot-tab ${presentation === null ? "" : "named"} ${isNew ? "unseen" : ""}"
         title=${title}
         aria-pressed=${slot === this.slotNumber}
         @click=${() => this.#go({ slot })}
       >
-        <span><span class="only-heard">Slot </span>${slot}</span><bdi class=${presentation === null ? "only-heard" : ""}>${title}</bdi>
+        <span class="slot-number"><span class="only-heard">Slot </span>${slot}</span><bdi class=${presentation === null ? "only-heard" : ""}>${title}</bdi>${isNew ? html`<span class="only-heard">, new</span>` : nothing}
       </button>`;
     });
   }

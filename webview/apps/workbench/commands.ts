@@ -39,7 +39,8 @@ export class Commands {
       search: () => this.search(),
       reply: () => this.#reply(),
       write: () => void focus.toText(),
-      presentations: () => showing.go(showing.slot === null ? { slot: 1 } : {}),
+      presentations: () =>
+        showing.go(showing.slot === null ? { slot: showing.conversation?.slots.first ?? 1 } : {}),
       unread: () => focus.message?.markUnread(),
       palette: () =>
         openDialog("palette", { withoutEvents: showing.conversation?.feed.withoutEvents === true }),
@@ -87,7 +88,10 @@ export class Commands {
     });
   }
 
-  /** Replies to the message in focus, else to the newest one from someone else. */
+  /**
+   * Replies to the message in focus, else to the newest request that waits for the person, else to
+   * the newest message to them.
+   */
   #reply(): void {
     const { showing, focus, composer } = this.#parts;
     const { message } = focus;
@@ -95,9 +99,12 @@ export class Commands {
       message.reply();
       return;
     }
-    const messages = showing.conversation?.feed.rows.filter((row) => row.kind === "chat.message");
-    const newest = messages?.findLast(({ by }) => by !== "user");
-    if (newest !== undefined) composer.value?.reply(newest, null);
+    const { requests, feed } = showing.conversation ?? {};
+    const messages = feed?.rows.filter((row) => row.kind === "chat.message");
+    const newest =
+      requests?.list[0] ?? messages?.findLast(({ by, data }) => by !== "user" && data.to.includes("user"));
+    if (newest === undefined) void focus.toText();
+    else composer.value?.reply(newest, null);
   }
 
   /**

@@ -1,5 +1,7 @@
 /** The Workbench in a tab of an editor. The editor has the theme and vouches for the person. */
 import "./workbench.css";
+// Here and not only in the Workbench: the toolkit takes the theme when the page's load event comes.
+import "../../controls/toolkit.ts";
 import { html, render } from "lit";
 import type { Shown } from "../../../shared/webview-protocol.ts";
 import { skeleton } from "../../controls/controls.ts";

@@ -2,7 +2,7 @@
 import { shownText } from "../../../shared/foreign-text.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import { partiesOf } from "../../../shared/message-parties.ts";
-import { isEmpty } from "../../composer/draft.ts";
+import { isBlank } from "../../composer/draft.ts";
 import type { Conversation } from "../../feed/conversation.ts";
 import type { MessageAction } from "../../feed/message.ts";
 import type { Uploaded } from "../../hosts/host.ts";
@@ -29,7 +29,7 @@ export function quoted(text: string): string {
 export async function writeTo({ draft: keeper, draftRead }: Conversation, actorId: string): Promise<void> {
   await draftRead;
   const { draft } = keeper;
-  const to = draft.remote === null ? draft.to : [];
+  const to = draft.remote === null && !draft.carried ? draft.to : [];
   if (!to.includes(actorId)) keeper.update({ to: [...to, actorId], elsewhere: null, remote: null });
 }
 
@@ -62,7 +62,7 @@ export async function rewrite(conversation: Conversation, action: Rewriting): Pr
     return addText(conversation, `${who}\n\n${quoted(text)}\n\n`, data.attachments);
   }
   await conversation.draftRead;
-  const isFirst = isEmpty(conversation.draft.draft);
+  const isFirst = isBlank(conversation.draft.draft);
   await addText(conversation, text, data.attachments);
   // A draft that was begun keeps its own destination.
   if (isFirst && data.dst_instance_id === undefined)
