@@ -58,8 +58,8 @@ async function remind(context: CommandContext, groupId: string, { data }: Messag
   const open = await openRequests((name, input) => client.result(name, input), groupId).catch(() => []);
   for (const request of open.filter(({ by }) => data.to.includes(by)).slice(0, REMINDED)) {
     const who = oneLine(partiesOf(request, oneLine).sender);
-    const how = `'svc reply ${request.id} TEXT'`;
-    out.note(context.suggested(`${who} still waits for your reply to “${requestWords(request)}”: ${how}`));
+    const how = context.suggested(`'svc reply ${request.id} TEXT'`);
+    out.note(`${who} still waits for your reply to “${requestWords(request)}”: ${how}`);
   }
 }
 

@@ -6,6 +6,7 @@ import type { Page } from "playwright-core";
 import type { DaemonClient } from "../../client/client.ts";
 import { ofKind } from "../support/events.ts";
 import { until } from "../support/until.ts";
+import { takePicture } from "./at-rest.ts";
 import { violations } from "./axe.ts";
 import { openGroup, type Setting, useSetting } from "./setting.ts";
 
@@ -24,7 +25,7 @@ describe("Workbench: answering", function () {
   const picture = async (page: Page, name: string): Promise<void> => {
     if (PICTURES === undefined) return;
     mkdirSync(PICTURES, { recursive: true });
-    await page.screenshot({ path: join(PICTURES, `${name}.png`) });
+    await takePicture(page, join(PICTURES, `${name}.png`));
   };
   const text = (page: Page) => page.locator(".compose-text");
   const replying = (page: Page) => page.locator(".replying");

@@ -282,6 +282,8 @@ describe("Workbench: connections between instances", function () {
   it("mention a Group there in a local message, which goes nowhere else", async () => {
     verifies("MSG-035", "MSG-036", "MSG-037", "MSG-038");
     const area = here.locator(".compose-text");
+    // The last message went there.
+    await here.getByRole("button", { name: /^Remove Lab at/ }).click();
     await complete(here, "#la", "Lab", "mentioned only");
     await here.locator(".chips", { hasText: "Mentions" }).waitFor();
     await area.pressSequentially("is who we work with");

@@ -199,7 +199,10 @@ describe("Workbench in a frame of another instance's page", function () {
     const group_id = groups["Bench"]!;
     const published = { kind: "html", title: "A page", text: "<h1>Nested</h1>" } as const;
     await lab.owner.result("presentation_publish", { group_id, slot: 1, ...published });
-    await entry.inside().getByRole("button", { name: "Presentations", exact: true }).click();
+    await entry
+      .inside()
+      .getByRole("button", { name: /^Presentations/ })
+      .click();
     const nested = entry.inside().frameLocator("iframe.presentation-frame");
     await nested.locator("h1", { hasText: "Nested" }).waitFor();
     await entry.inside().getByRole("button", { name: "Close the presentations" }).click();

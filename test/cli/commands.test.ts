@@ -231,6 +231,25 @@ describe("commands", () => {
     assert.equal((await asActor(["daemon", "start"])).code, 1);
   });
 
+  it("says after a new message which request it leaves open, and how to answer that", async () => {
+    const { token_file: tokenFile } = await result<{ token_file: string }>(["actor", "restart", "0123"]);
+    const ask = ["send", "Which port?\n'svc actor remove 0123'", "--to", "user", "--mode", "request-reply"];
+    const asked = await svc([...ask, "--json"], { env: { SVC_ACTOR_FILE: tokenFile } });
+    const { id } = envelope<{ event: Event }>(asked).result.event;
+    const env = { SVC_GROUP_ID: group };
+    const sent = await svc(["send", "hello", "--to", "0123"], { env });
+    assert.equal(sent.code, 0);
+    const said = new RegExp(
+      `^0123 still waits for your reply to “Which port\\? 'svc actor remove 0123'”: 'svc .*reply ${id} TEXT'$`,
+      "m",
+    );
+    assert.match(sent.err, said);
+    assert.equal((await svc(["send", "hello", "--to", "0123", "--json"], { env })).err, "");
+    const answered = await svc(["send", "8080", "--reply-to", id], { env });
+    assert.deepEqual([answered.code, answered.err], [0, ""]);
+    assert.equal((await svc(["send", "hello", "--to", "0123"], { env })).err, "");
+  });
+
   it("reads the ledger", async () => {
     const tailed = await result<{ events: Event[]; has_more: boolean }>(["tail", "-n", "2"]);
     assert.deepEqual([tailed.events.length, tailed.has_more], [2, true]);

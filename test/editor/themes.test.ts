@@ -3,6 +3,7 @@ import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import type { Browser, Frame } from "playwright-core";
+import { takePicture } from "../browser/at-rest.ts";
 import { violations } from "../browser/axe.ts";
 import { launchBrowser } from "../browser/setting.ts";
 import { DaemonProcess } from "../support/daemon-process.ts";
@@ -71,7 +72,7 @@ describe("the toolkit's controls in the editor's themes", function () {
   const picture = async (name: string): Promise<void> => {
     if (PICTURES === undefined) return;
     mkdirSync(PICTURES, { recursive: true });
-    await window.page.screenshot({ path: join(PICTURES, `${name}.png`) });
+    await takePicture(window.page, join(PICTURES, `${name}.png`));
   };
   const choose = async (theme: string): Promise<void> => {
     await window.command("Preferences: Color Theme");

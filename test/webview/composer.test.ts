@@ -1,8 +1,10 @@
 /** What the composer rests on: completion, drafts, sending once, read marks. */
 
 import assert from "node:assert/strict";
+import type { MessageEvent } from "../../shared/events.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import type { GroupSummary } from "../../shared/operations/groups.ts";
+import { Answering } from "../../webview/composer/answering.ts";
 import { candidates, choice, complete, triggerAt } from "../../webview/composer/completion.ts";
 import { DraftKeeper, emptyDraft } from "../../webview/composer/draft.ts";
 import { addressedBy, mentionIn } from "../../webview/composer/mention.ts";
@@ -204,6 +206,59 @@ describe("drafts", () => {
     keeper.close();
   });
 
+  it("go where the message before went, until somebody else is chosen", () => {
+    const { host } = hostWith(() => ({ draft: null, updated_at: null }));
+    const keeper = new DraftKeeper(host, GROUP);
+    const remote = { instance_id: "12D3", instance_name: "office", group_id: "g_9", title: "Lab" };
+    const sent = (to: string[], ts = "2026-01-02T00:00:00.000Z") => ({ ts, data: { to } }) as MessageEvent;
+    const goes = () => [keeper.draft.to, keeper.draft.remote, keeper.draft.carried];
+    keeper.update({ text: "x", to: ["docs"] });
+    keeper.clear(sent(["docs"]));
+    assert.deepEqual(goes(), [["docs"], null, true]);
+    keeper.update({ text: "x", to: ["head"], remote });
+    keeper.clear(sent(["connect:12D3::head"]));
+    assert.deepEqual(goes(), [["head"], remote, true]);
+    // A reply names nobody: its event does.
+    keeper.beginReply("e1", null);
+    keeper.clear(sent(["lead"]));
+    assert.deepEqual(goes(), [["lead"], null, true]);
+    // One that went to another Group leaves the destination as it was.
+    keeper.update({ text: "x", to: ["docs"] });
+    keeper.beginReply("e2", null);
+    keeper.clear({ ts: "", data: { to: ["user"], dst_group_id: "g_2" } } as unknown as MessageEvent);
+    assert.deepEqual(goes(), [["docs"], null, true]);
+    keeper.update({ to: ["lead"] });
+    assert.deepEqual(goes(), [["lead"], null, false]);
+    keeper.close();
+  });
+
+  it("leave out who isn't here any more, or is another under the same id, unless one was begun", () => {
+    const { host } = hostWith(() => ({ draft: null, updated_at: null }));
+    const keeper = new DraftKeeper(host, GROUP);
+    const [before, then, after] = ["2026-01-01", "2026-01-02", "2026-01-03"].map(
+      (day) => `${day}T00:00:00.000Z`,
+    );
+    const here = (...actors: [id: string, created: string][]) =>
+      keeper.retain(actors.map(([id, created]) => ({ id, created_at: created })));
+    const carry = (...to: string[]) => {
+      keeper.update({ text: "x", to });
+      keeper.clear({ ts: then!, data: { to } } as MessageEvent);
+    };
+    carry("docs", "coder", "@all");
+    here(["docs", before!], ["coder", before!]);
+    assert.deepEqual(keeper.draft.to, ["docs", "coder", "@all"]);
+    here(["docs", before!], ["coder", after!]);
+    assert.deepEqual(keeper.draft.to, ["docs", "@all"]);
+    carry("docs");
+    keeper.update({ text: "begun" });
+    here();
+    assert.deepEqual(keeper.draft.to, ["docs"]);
+    keeper.update({ text: "" });
+    here();
+    assert.deepEqual(keeper.draft.to, []);
+    keeper.close();
+  });
+
   it("don't replace what was typed while the daemon's copy was on its way", async () => {
     let answer: (value: unknown) => void = () => {};
     const { host } = hostWith((name) =>
@@ -299,6 +354,84 @@ describe("drafts", () => {
     await until("it is kept too", () => text() === "half a thought");
     assert.equal(second.other, null);
     for (const keeper of [first, second]) keeper.close();
+  });
+});
+
+describe("answering", () => {
+  const actors = [
+    { id: "lead", title: "", role: "foreman", enabled: true },
+    { id: "docs", title: "", role: "peer", enabled: true },
+  ] as ActorWithPresence[];
+  const request = (id: string, by: string) => ({ id, by }) as MessageEvent;
+
+  function writing() {
+    const { host } = hostWith(() => ({ draft: null, updated_at: null }));
+    const known = { actors, group: null, loaded: true };
+    const requests = { list: [] as MessageEvent[], loaded: true };
+    const answering = new Answering(known, requests);
+    const keeper = new DraftKeeper(host, GROUP, (next, before) => answering.settle(next, before));
+    return { answering, keeper, known, requests, of: () => answering.of(keeper.draft) };
+  }
+
+  it("is decided when a message is begun, and again only by whom it goes to", () => {
+    const { keeper, requests, of } = writing();
+    requests.list = [request("2", "lead"), request("1", "lead"), request("3", "docs")];
+    assert.equal(of(), "2");
+    keeper.update({ text: "y" });
+    requests.list = [request("4", "lead"), ...requests.list];
+    keeper.update({ text: "yes" });
+    assert.equal(of(), "2");
+    keeper.update({ to: ["docs"] });
+    assert.equal(of(), "3");
+    keeper.update({ to: ["docs", "lead"] });
+    assert.equal(of(), null);
+    keeper.update({ to: [], elsewhere: "g_2" });
+    assert.equal(of(), null);
+    keeper.update({ elsewhere: null });
+    assert.equal(of(), "4");
+    keeper.update({ text: "" });
+    assert.deepEqual([keeper.draft.replyTo, of()], [null, "4"]);
+    keeper.close();
+  });
+
+  it("isn't of a message begun before the request, one that asks itself, or one that is to be new", () => {
+    const { answering, keeper, requests, of } = writing();
+    keeper.update({ text: "begun" });
+    requests.list = [request("1", "lead")];
+    keeper.update({ text: "begun before" });
+    assert.equal(of(), null);
+    keeper.update({ text: "" });
+    keeper.update({ mode: "request_reply" });
+    keeper.update({ text: "ask" });
+    assert.equal(of(), null);
+    keeper.clear();
+    answering.decline();
+    assert.equal(of(), null);
+    keeper.update({ text: "new" });
+    keeper.update({ text: "new one" });
+    assert.equal(of(), null);
+    keeper.clear();
+    assert.equal(of(), "1");
+    keeper.update({ text: "yes" });
+    keeper.endReply();
+    keeper.update({ text: "yes, but" });
+    assert.equal(of(), null);
+    keeper.close();
+  });
+
+  it("is decided late for what was typed before anyone knew what is open", () => {
+    const { answering, keeper, known, requests, of } = writing();
+    requests.loaded = false;
+    known.loaded = false;
+    keeper.update({ text: "quick" });
+    requests.list = [request("1", "lead")];
+    requests.loaded = true;
+    keeper.complete((draft) => answering.late(draft));
+    assert.equal(of(), null);
+    known.loaded = true;
+    keeper.complete((draft) => answering.late(draft));
+    assert.equal(of(), "1");
+    keeper.close();
   });
 });
 

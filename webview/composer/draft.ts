@@ -159,8 +159,9 @@ export class DraftKeeper extends Store {
     const kept = this.#host.recall(this.#key);
     const draft = readDraft(kept);
     if (draft === null) return this.refresh();
-    const { base } = kept as { base?: unknown };
+    const { base, carriedAt } = kept as { base?: unknown; carriedAt?: unknown };
     this.#draft = draft;
+    this.#carriedAt = typeof carriedAt === "string" ? carriedAt : null;
     this.#base = typeof base === "string" ? base : null;
     this.#dirty = true;
     this.#known = true;
@@ -339,7 +340,7 @@ export class DraftKeeper extends Store {
   }
 
   #keepHere(): void {
-    this.#host.remember(this.#key, { ...this.#draft, base: this.#base });
+    this.#host.remember(this.#key, { ...this.#draft, base: this.#base, carriedAt: this.#carriedAt });
   }
 
   /** Acknowledged: the copy is removed, unless it belongs to another window of the same browser. */
