@@ -408,8 +408,19 @@ const entries = {
   },
   ledger_corrupt: {
     status: 500,
-    sentence: "The Group's ledger can't be read until a person decides how to repair it.",
+    sentence: "The Group's ledger can't be opened until a person decides how to repair it.",
     remedy: "Run 'svc doctor' and follow its advice. Nothing was changed.",
+  },
+  ledger_damaged: {
+    status: 503,
+    sentence: "Part of the Group's history is missing or damaged, so nothing new is recorded in it.",
+    remedy:
+      "Run 'svc doctor': it says what is missing. A person puts the files back and runs 'svc ledger reopen', or goes on without them with 'svc ledger continue'.",
+  },
+  event_unreadable: {
+    status: 500,
+    sentence: "The event can't be read: its bytes on disk are damaged.",
+    remedy: "Run 'svc doctor' and follow its advice. Other events can be read.",
   },
   storage_failed: {
     status: 503,

@@ -243,6 +243,12 @@ export const EVENT_DATA = {
   "group.attach": z.object({ scope_key: z.string(), label: z.string() }),
   "group.set_state": z.object({ state: z.string(), reason: z.string().optional() }),
   "group.reset": z.object({ generation: z.string() }),
+  /** A person went on without what a damaged history had lost; `kept` names the damaged files. */
+  "group.continue": z.object({
+    missing_events: z.int(),
+    missing: z.array(z.object({ first: z.int(), last: z.int() })),
+    kept: z.array(z.string()),
+  }),
   "actor.add": OfActor.extend({
     title: z.string(),
     generation: z.string(),

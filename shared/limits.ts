@@ -201,6 +201,8 @@ export const LIMITS = {
     crowdedSeconds: 10,
     crowdedPauseMilliseconds: 20,
   },
+  /** What is told of a damaged ledger: sentences, and ranges of missing events. */
+  ledgerDamage: { problems: 20, ranges: 100 },
   health: {
     /** How long the checks look more closely before they tell what they have found so far. */
     lookSeconds: 3,

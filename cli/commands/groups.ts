@@ -163,11 +163,13 @@ export async function settings(context: CommandContext): Promise<number> {
   );
 }
 
-/** A command that destroys data takes the Group from its confirmation and never guesses. */
-async function confirmed(context: CommandContext): Promise<{ group_id: string; confirm: string }> {
+/** A command that nothing takes back takes the Group from its confirmation and never guesses. */
+export async function confirmed(
+  context: CommandContext,
+  why = "This destroys data.",
+): Promise<{ group_id: string; confirm: string }> {
   const again = context.text("confirm");
-  if (again === undefined)
-    throw context.usage("This destroys data. Repeat the Group's id or title: --confirm GROUP.");
+  if (again === undefined) throw context.usage(`${why} Repeat the Group's id or title: --confirm GROUP.`);
   if (/^(y|yes|true|ok)$/i.test(again))
     throw context.usage(`--confirm takes the Group's id or title, not '${again}'.`);
   const confirm = await groupNamed(context.client, again);

@@ -1,12 +1,16 @@
 /** Reads and maintains a Group's ledger. */
+import type { Envelope } from "../../client/client.ts";
 import { followLedger } from "../../client/events.ts";
 import type { LedgerEvent } from "../../shared/events.ts";
+import { missingWords } from "../../shared/damage-words.ts";
+import type { LedgerDamage } from "../../shared/ledger-damage.ts";
 import { recipientWords } from "../../shared/message-parties.ts";
 import type { MessageMode } from "../../shared/model.ts";
 import type { MessageStatus } from "../../shared/operations/messages.ts";
 import type { CommandContext } from "../context.ts";
 import { oneLine } from "../output.ts";
 import { counted, DELIVERY_WORDS, moment, printEvent, WITHDRAWAL_WORDS } from "../render.ts";
+import { confirmed } from "./groups.ts";
 
 const DEFAULT_LINES = 10;
 /** The kinds that people look for in a ledger. `--all` also shows the bookkeeping. */
@@ -23,9 +27,10 @@ export async function tail(context: CommandContext): Promise<number> {
     return context.print(
       "ledger_tail",
       { group_id: groupId, limit: lines, ...kinds },
-      ({ events, has_more: hasMore }) => {
+      ({ events, has_more: hasMore, unreadable }) => {
         if (hasMore) out.line(out.style("dim", "... (more with -n)"));
         for (const event of events) printEvent(out, event);
+        noteUnreadable(context, unreadable);
       },
     );
   }
@@ -78,11 +83,18 @@ export async function search(context: CommandContext): Promise<number> {
     open: context.has("open"),
     ...(limit === undefined ? {} : { limit }),
   };
-  return context.print("ledger_search", input, ({ events, continue_before: continueBefore }) => {
+  return context.print("ledger_search", input, ({ events, continue_before: continueBefore, unreadable }) => {
     for (const event of events) printEvent(out, event);
+    noteUnreadable(context, unreadable);
     if (events.length === 0) out.line("Nothing found.");
     if (continueBefore !== null) out.line(out.style("dim", `for older matches: --before ${continueBefore}`));
   });
+}
+
+function noteUnreadable(context: CommandContext, ids: readonly string[] | undefined): void {
+  if (ids === undefined) return;
+  const what = ids.length === 1 ? "1 event" : `${ids.length} events`;
+  context.out.note(context.suggested(`svc: ${what} here can't be read. 'svc doctor' says why.`));
 }
 
 /**
@@ -156,4 +168,37 @@ export async function verify(context: CommandContext): Promise<number> {
     for (const problem of problems) context.out.line(`  ${oneLine(problem)}`);
   });
   return envelope.ok && envelope.result.problems.length > 0 ? 1 : code;
+}
+
+/** After files were put back. Exits with 1 if the history is still damaged. */
+export async function reopen(context: CommandContext): Promise<number> {
+  return afterwards(
+    context,
+    await context.client.call("ledger_reopen", { group_id: await context.group() }),
+    "The history is whole. Messages are recorded again.",
+  );
+}
+
+/** Goes on without what is missing. Exits with 1 if the history is still damaged. */
+export async function continueDamaged(context: CommandContext): Promise<number> {
+  return afterwards(
+    context,
+    await context.client.call(
+      "ledger_continue",
+      await confirmed(context, "This goes on without what the history has lost."),
+    ),
+    "Messages are recorded again. The damaged files, if there are any, are kept beside the ledger.",
+  );
+}
+
+function afterwards(
+  context: CommandContext,
+  envelope: Envelope<{ damage: LedgerDamage | null }>,
+  whole: string,
+): number {
+  const code = context.show(envelope, ({ damage }) => {
+    context.out.line(damage === null ? whole : `The history is still damaged. ${missingWords(damage)}`);
+    for (const problem of damage?.problems ?? []) context.out.line(`  ${oneLine(problem)}`);
+  });
+  return envelope.ok && envelope.result.damage !== null ? 1 : code;
 }

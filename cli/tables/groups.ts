@@ -101,4 +101,16 @@ export const groupCommands: readonly Command[] = [
     options: [GROUP],
     run: async (context) => (await ledger()).verify(context),
   },
+  {
+    words: "ledger reopen",
+    operations: ["ledger_reopen"],
+    options: [GROUP],
+    run: async (context) => (await ledger()).reopen(context),
+  },
+  {
+    words: "ledger continue",
+    operations: ["ledger_continue"],
+    options: [GROUP, CONFIRM],
+    run: async (context) => (await ledger()).continueDamaged(context),
+  },
 ];

@@ -35,6 +35,7 @@ export function summaryOf(group: OpenGroup, counts: GroupCounts): GroupSummary {
     first_unread: firstUnread,
     attention,
     last_event: lastEvent,
+    ...(group.ledger.damage === null ? {} : { damage: group.ledger.damage }),
   };
 }
 

@@ -73,9 +73,10 @@ export class OpenGroup {
   /**
    * Changes the record: first durably, then with the event in the ledger. Sets `updated_at`. If
    * `change` returns the same object, nothing is written. Throws Refusal if the disk fails. If it
-   * fails between the two, the change stays and the refusal says so.
+   * fails between the two, the change stays and the refusal says so. Throws ledger_damaged first.
    */
   async update(change: (record: StoredGroup) => StoredGroup, event: GroupEvent): Promise<StoredGroup> {
+    this.ledger.checkWritable();
     let before: StoredGroup | undefined;
     const after = await this.#document.update((record) => {
       before = record;

@@ -8,19 +8,22 @@ import { type GroupPaths, groupPaths, type HomePaths } from "../../client/paths.
 import { type Clock, type Timer, timestamp } from "../../platform/clock.ts";
 import { errorCode, removeTree, storageRefusal, syncDirectory } from "../../platform/durable.ts";
 import type { Files } from "../../platform/files.ts";
+import type { Log } from "../../platform/log.ts";
 import { HomeProblem } from "../../platform/problem.ts";
 import type { Random } from "../../platform/random.ts";
 import { Refusal } from "../../shared/errors.ts";
+import type { LedgerDamage } from "../../shared/ledger-damage.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { DEFAULT_GROUP_SETTINGS, GroupId, type StoredGroup } from "../../shared/model.ts";
 import { Ledger } from "../ledger/ledger.ts";
 import type { LedgerLimits, LedgerOptions, Projection } from "../ledger/types.ts";
 import { OpenGroup } from "./group.ts";
 import { PrivateEnvironments } from "./private-environments.ts";
-import { commitReset, finishReset } from "./reset.ts";
+import { commitReset, endReset, finishReset } from "./reset.ts";
 import { createGroup, readGroup } from "./stored-group.ts";
 
 export interface RegistryDependencies {
+  log?: Log;
   files: Files;
   clock: Clock;
   random: Random;
@@ -59,6 +62,16 @@ export interface GroupSeed {
 
 function noteReset(group: OpenGroup, by: string): Promise<void> {
   return group.note({ kind: "group.reset", by, data: { generation: group.record.generation } });
+}
+
+/** Throws Refusal when the disk fails; the next opening tries again. */
+async function recordDecision(ledger: Ledger, decision: NonNullable<Ledger["decision"]>): Promise<void> {
+  const { by, event_id: id, missing_events: missingEvents, missing, aside } = decision;
+  if (ledger.ordinalOf(id) === undefined) {
+    const data = { missing_events: missingEvents, missing, kept: aside.map(({ kept }) => kept) };
+    await ledger.append({ id, kind: "group.continue", scope_key: "", by, data });
+  }
+  await ledger.forgetDecision();
 }
 
 function notDirectory(path: string): HomeProblem {
@@ -147,7 +160,11 @@ export class GroupRegistry {
     if (group !== undefined) return group;
     if (this.#busy.has(groupId)) throw new Refusal("group_busy");
     const reason = this.#unavailable.get(groupId);
-    if (reason !== undefined) throw new Refusal("group_unavailable", { details: { reason } });
+    if (reason !== undefined)
+      throw new Refusal("group_unavailable", {
+        specifics: `The Group can't be opened. ${reason}`,
+        details: { reason },
+      });
     if (this.#closed) throw new Refusal("shutting_down");
     throw new Refusal("group_not_found", { details: { group_id: groupId } });
   }
@@ -276,7 +293,7 @@ export class GroupRegistry {
    */
   async reset(groupId: string, confirm: string, by: string): Promise<OpenGroup> {
     const { files, clock, random, paths } = this.#deps;
-    if (confirm === groupId) this.get(groupId);
+    if (confirm === groupId) this.get(groupId).ledger.checkWritable();
     await this.#exclusively(groupId, confirm, async () => {
       const marker = { v: 1, generation: random.uuid(), updated_at: timestamp(clock), by } as const;
       await commitReset(files, paths.group(groupId), marker);
@@ -285,8 +302,39 @@ export class GroupRegistry {
     await this.#tellGone(groupId);
     const group = this.get(groupId);
     // Opening it has tried before.
-    if (group.ledger.count === 0) await noteReset(group, by);
+    if (group.ledger.count === 0) {
+      await noteReset(group, by);
+      await endReset(files, group.paths);
+    }
     return group;
+  }
+
+  /**
+   * Goes on without what the Group's damaged ledger has lost: the damaged files are kept, and an event
+   * says what is missing and who decided. Nothing happens to a whole one. Throws
+   * confirmation_required unless `confirm` is the id, group_not_found, group_busy, group_unavailable
+   * when it can't be opened even so, storage_full or storage_failed.
+   */
+  async continueDamaged(groupId: string, confirm: string, by: string): Promise<OpenGroup> {
+    if (confirm !== groupId)
+      throw new Refusal("confirmation_required", { remedy: "Pass confirm with the Group id." });
+    if (this.#open.get(groupId)?.ledger.damage !== null) {
+      const paths = this.#deps.paths.group(groupId);
+      await this.#exclusively(groupId, groupId, async () => {
+        const document = await readGroup(this.#deps.files, paths);
+        const isRecorded = document !== null && document.value.created_at !== document.value.updated_at;
+        const options = { group_id: groupId, projections: [], keyOf: this.#deps.keyOf, isRecorded };
+        await Ledger.decideToContinue(this.#deps, paths.ledger, options, by);
+        return true;
+      });
+    }
+    return this.get(groupId);
+  }
+
+  /** Opens the Group again, after a file was put back. Throws as `continueDamaged`. */
+  async reopen(groupId: string): Promise<OpenGroup> {
+    await this.#exclusively(groupId, groupId, async () => true);
+    return this.get(groupId);
   }
 
   /**
@@ -370,7 +418,9 @@ export class GroupRegistry {
     try {
       this.#open.set(groupId, await this.#openGroup(groupId));
     } catch (error) {
-      this.#unavailable.set(groupId, reasonOf(error));
+      const reason = reasonOf(error);
+      this.#unavailable.set(groupId, reason);
+      this.#deps.log?.error("group_unavailable", { group_id: groupId, reason });
       if (passes(error)) this.#tryLater(groupId);
     }
   }
@@ -398,7 +448,7 @@ export class GroupRegistry {
   }
 
   async #openGroup(groupId: string): Promise<OpenGroup> {
-    const { files, clock, random, keyOf, ledgerLimits } = this.#deps;
+    const { files, clock } = this.#deps;
     const paths = this.#deps.paths.group(groupId);
     if (files.stat(paths.root) === null) throw notDirectory(paths.root);
     const { root, ledger: ledgerPath, blobs, cursors, drafts, tokens, privateEnvironment } = paths;
@@ -413,14 +463,16 @@ export class GroupRegistry {
       throw new HomeProblem("corrupt", paths.document, wrong, "Restore it from a backup.");
     }
     const environments = await PrivateEnvironments.open(files, paths, document.value.actors);
-    const ledger = await Ledger.open({ files, clock, random }, paths.ledger, {
+    const { created_at: createdAt, updated_at: updatedAt } = document.value;
+    const ledger = await this.#openLedger(paths, {
       group_id: groupId,
       projections: this.#deps.projectionsFor(groupId),
-      keyOf,
-      ...(ledgerLimits === undefined ? {} : { limits: ledgerLimits }),
+      keyOf: this.#deps.keyOf,
+      // What created the Group was recorded before anything could change in it.
+      isRecorded: reset === null && createdAt !== updatedAt,
+      ...(this.#deps.ledgerLimits === undefined ? {} : { limits: this.#deps.ledgerLimits }),
     });
-    const { created_at: createdAt, updated_at: updatedAt } = document.value;
-    const isReset = ledger.count === 0 && (reset !== null || createdAt !== updatedAt);
+    const isReset = ledger.count === 0 && reset !== null;
     const group = new OpenGroup({
       paths,
       document,
@@ -430,12 +482,53 @@ export class GroupRegistry {
       isReset,
       changed: (what) => this.#tell({ group_id: groupId, what }),
     });
-    if (isReset) {
-      // Later events are identified by it, so it comes first. A disk that fails now doesn't take
-      // the Group away.
-      await noteReset(group, reset?.by ?? "user").catch(() => undefined);
-    }
+    if (reset !== null) await this.#endReset(group, reset.by);
     return group;
+  }
+
+  /**
+   * Later events are identified by the reset's, so it comes first. A disk that fails now doesn't take
+   * the Group away.
+   */
+  async #endReset(group: OpenGroup, by: string): Promise<void> {
+    try {
+      if (group.ledger.count === 0) await noteReset(group, by);
+      await endReset(this.#deps.files, group.paths);
+    } catch {
+      // The next start tries again.
+    }
+  }
+
+  /** A damaged one is opened for reading, and a decision about it is recorded before anything else. */
+  async #openLedger(paths: GroupPaths, options: LedgerOptions): Promise<Ledger> {
+    const { files, clock, random, log } = this.#deps;
+    const groupId = options.group_id;
+    let ledger: Ledger;
+    try {
+      ledger = await Ledger.open({ files, clock, random }, paths.ledger, options);
+    } catch (error) {
+      if (!(error instanceof Refusal) || error.code !== "ledger_corrupt") throw error;
+      ledger = Ledger.openDamaged({ files, clock, random }, paths.ledger, options, error);
+    }
+    const tell = (damage: LedgerDamage): void => {
+      log?.error("ledger_damaged", {
+        group_id: groupId,
+        missing_events: damage.missing_events,
+        files: damage.files.join(", "),
+        problems: damage.problems.join(" "),
+      });
+      void ledger.noteDamage();
+    };
+    if (ledger.damage !== null) {
+      tell(ledger.damage);
+      return ledger;
+    }
+    ledger.onDamage((damage) => {
+      tell(damage);
+      this.#tell({ group_id: groupId, what: "changed" });
+    });
+    if (ledger.decision !== null) await recordDecision(ledger, ledger.decision);
+    return ledger;
   }
 
   async #tellGone(groupId: string): Promise<void> {

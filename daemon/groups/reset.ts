@@ -18,6 +18,8 @@ const ResetMarker = z.strictObject({
   updated_at: z.string(),
   /** Who requested it. */
   by: z.string().optional(),
+  /** All is removed; only the event that says so may be missing. */
+  cleared: z.literal(true).optional(),
 });
 export type ResetMarker = z.infer<typeof ResetMarker>;
 
@@ -31,13 +33,15 @@ export async function commitReset(files: Files, paths: GroupPaths, marker: Reset
 }
 
 /**
- * Completes a committed reset and returns who requested it. Does nothing without one. The ledger
+ * Clears what a committed reset removes, and returns who requested it. Does nothing without one. The
+ * marker stays until `endReset`: an empty ledger without it is one that lost its events. The ledger
  * must be closed.
  */
 export async function finishReset(files: Files, paths: GroupPaths): Promise<{ by: string } | null> {
   const marker = await JsonDocument.read(options(files, paths));
   if (marker === null) return null;
-  const { generation, updated_at: updatedAt } = marker.value;
+  const { generation, updated_at: updatedAt, by = "user", cleared } = marker.value;
+  if (cleared === true) return { by };
   const kept = new Set([paths.document, paths.resetMarker, paths.tokens, paths.privateEnvironment]);
   for (const name of files.list(paths.root)) {
     const path = join(paths.root, name);
@@ -47,7 +51,12 @@ export async function finishReset(files: Files, paths: GroupPaths): Promise<{ by
   await document?.update((record) => ({ ...record, generation, updated_at: updatedAt }));
   // The marker must stay until the reset is complete.
   await syncDirectory(files, paths.root);
+  await marker.update((value) => ({ ...value, cleared: true }));
+  return { by };
+}
+
+/** The event of the reset is recorded. */
+export async function endReset(files: Files, paths: GroupPaths): Promise<void> {
   unlinkIfThere(files, paths.resetMarker);
   await syncDirectory(files, paths.root);
-  return { by: marker.value.by ?? "user" };
 }

@@ -6,14 +6,16 @@
 import type { OpenFile } from "../../platform/files.ts";
 import { Refusal } from "../../shared/errors.ts";
 import type { LedgerEvent } from "../../shared/events.ts";
+import type { LedgerDamage } from "../../shared/ledger-damage.ts";
 import { isEventId, wordsOfId } from "./format/event-id.ts";
 import { hashKey } from "./format/key-hash.ts";
-import { decodeLine } from "./format/line.ts";
+import { decodeLine, LINE_FEED } from "./format/line.ts";
 import type { EventColumns } from "./index/event-columns.ts";
 import { EventIndex, NONE } from "./index/event-index.ts";
 import type { Steps } from "./index/line-scan.ts";
 import { REFERENCE_MEMBERS } from "./index/segment-scan.ts";
 import { ParsedHead } from "./parsed-head.ts";
+import { Finding } from "./store/finding.ts";
 import type { Segment } from "./store/segments.ts";
 import { corrupt, pathOf, type Storage } from "./store/storage.ts";
 import type { EventHead, LedgerOptions, Ordinal } from "./types.ts";
@@ -30,6 +32,11 @@ const READ_BYTES = 4 * 1024 * 1024;
 export class History {
   readonly index = new EventIndex();
   readonly segments: Segment[] = [];
+  /** Between its lines there may be damaged ones. */
+  isSalvaged = false;
+  #damage: LedgerDamage | null = null;
+  /** Told of each damage that is found while the ledger is open. */
+  damaged: ((damage: LedgerDamage) => void) | null = null;
   readonly kinds: string[] = [];
   readonly #kindCodes = new Map<string, number>();
   readonly #open: Segment[] = [];
@@ -47,6 +54,34 @@ export class History {
 
   get count(): number {
     return this.index.count;
+  }
+
+  /** What is missing or damaged; null when nothing is known to be. Nothing is recorded on top of it. */
+  get damage(): LedgerDamage | null {
+    return this.#damage;
+  }
+
+  set damage(damage: LedgerDamage | null) {
+    this.#damage = damage;
+    if (damage !== null) this.damaged?.(damage);
+  }
+
+  /** An event that was recorded can't be read any more. */
+  noteUnreadable(segment: Segment, ordinal: Ordinal): void {
+    const known = this.#damage;
+    if (known?.missing.some(({ first, last }) => first <= ordinal && ordinal <= last)) return;
+    const problem = `${segment.name} has a damaged line at byte ${this.index.position(ordinal)}.`;
+    if (known?.problems.includes(problem)) return;
+    const finding = new Finding();
+    for (const one of known?.problems ?? []) finding.note(one, segment.name, 0);
+    for (const file of known?.files ?? []) finding.note(problem, file, 0);
+    finding.note(problem, segment.name, 0);
+    const ordinals = [ordinal];
+    for (const { first, last } of known?.missing ?? [])
+      for (let at = first; at <= last; at += 1) ordinals.push(at);
+    const rest = (known?.missing_events ?? 0) - (ordinals.length - 1);
+    finding.expect({ ordinals: ordinals.sort((a, b) => a - b), unplaced: Math.max(0, rest) });
+    this.damage = finding.damage();
   }
 
   /** Refuses with `shutting_down` if the ledger has been closed. */
@@ -130,10 +165,10 @@ export class History {
   /** A fingerprint alone never decides: the key is compared with the event on disk. */
   byKey(key: string, from: Ordinal): Ordinal | undefined {
     hashKey(key, this.#key);
-    const ordinal = this.index.findKey(
-      this.#key,
-      (found) => found >= from && this.keyOf(new ParsedHead(this.read(found))) === key,
-    );
+    const ordinal = this.index.findKey(this.#key, (found) => {
+      const event = found >= from ? this.readMany([found])[0] : undefined;
+      return event !== undefined && this.keyOf(new ParsedHead(event)) === key;
+    });
     return ordinal < 0 ? undefined : ordinal;
   }
 
@@ -165,12 +200,19 @@ export class History {
     return ordinal + 1 < segment.first + segment.count ? this.index.position(ordinal + 1) : segment.bytes;
   }
 
+  /** Refuses with `event_not_found`, or `event_unreadable` when its bytes are damaged. */
   read(ordinal: Ordinal): LedgerEvent {
-    return this.readMany([ordinal])[0]!;
+    const [event] = this.readMany([ordinal]);
+    if (event === undefined)
+      throw new Refusal("event_unreadable", { details: { event_id: this.index.id(ordinal) } });
+    return event;
   }
 
-  /** Events of ascending `ordinals`; neighbours come with one read. */
-  readMany(ordinals: readonly Ordinal[]): LedgerEvent[] {
+  /**
+   * Events of ascending `ordinals`, without those whose bytes are damaged; neighbours come with one
+   * read. `unreadable` is called for each that is left out.
+   */
+  readMany(ordinals: readonly Ordinal[], unreadable?: (ordinal: Ordinal) => void): LedgerEvent[] {
     const events: LedgerEvent[] = [];
     let at = 0;
     while (at < ordinals.length) {
@@ -188,32 +230,45 @@ export class History {
         end = followingEnd;
         next += 1;
       }
-      const bytes = this.readBytes(segment, start, end);
+      const bytes = this.#bytesThere(segment, start, end);
       for (; at < next; at += 1) {
-        const from = this.index.position(ordinals[at]!) - start;
-        const to = this.endOf(segment, ordinals[at]!) - start;
-        events.push(this.#decode(bytes, from, to, segment, ordinals[at]!));
+        const event = this.eventIn(bytes, start, segment, ordinals[at]!);
+        if (event !== null) events.push(event);
+        else {
+          this.noteUnreadable(segment, ordinals[at]!);
+          unreadable?.(ordinals[at]!);
+        }
       }
     }
     return events;
   }
 
+  /** Refuses with `ledger_corrupt` when the segment has become shorter. */
   readBytes(segment: Segment, start: number, end: number): Buffer {
-    const bytes = Buffer.allocUnsafe(end - start);
-    const got = this.fileOf(segment).read(bytes, start);
-    if (got < bytes.length) throw corrupt("A ledger segment has become shorter.", { number: segment.number });
+    const bytes = this.#bytesThere(segment, start, end);
+    if (bytes.length < end - start)
+      throw corrupt("A ledger segment has become shorter.", { number: segment.number });
     return bytes;
   }
 
-  #decode(bytes: Buffer, from: number, to: number, segment: Segment, ordinal: Ordinal): LedgerEvent {
-    const event = decodeLine(bytes.toString("utf8", from, to));
-    if (event === null || event.id !== this.index.id(ordinal)) {
-      throw corrupt("An event on disk can no longer be read.", {
-        number: segment.number,
-        id: this.index.id(ordinal),
-      });
-    }
-    return event;
+  /** What the segment still has of these bytes. */
+  #bytesThere(segment: Segment, start: number, end: number): Buffer {
+    const bytes = Buffer.allocUnsafe(end - start);
+    return bytes.subarray(0, this.fileOf(segment).read(bytes, start));
+  }
+
+  /** The text of an event's line in `bytes`, which begin at `start` of its segment. */
+  lineIn(bytes: Buffer, start: number, segment: Segment, ordinal: Ordinal): string {
+    const from = this.index.position(ordinal) - start;
+    const end = this.endOf(segment, ordinal) - start;
+    const lineFeed = this.isSalvaged ? bytes.indexOf(LINE_FEED, from) : -1;
+    return bytes.toString("utf8", from, lineFeed >= 0 && lineFeed < end ? lineFeed : end);
+  }
+
+  /** The event in `bytes`; null when the bytes are damaged. */
+  eventIn(bytes: Buffer, start: number, segment: Segment, ordinal: Ordinal): LedgerEvent | null {
+    const event = decodeLine(this.lineIn(bytes, start, segment, ordinal));
+    return event?.id === this.index.id(ordinal) ? event : null;
   }
 
   /** The segment's file for reading; a few stay open. */
@@ -248,6 +303,8 @@ export class History {
 
   isOf(kinds: ReadonlySet<string>, ordinal: Ordinal): boolean {
     const code = this.index.kind(ordinal);
-    return kinds.has(code === OTHER_KIND ? this.read(ordinal).kind : this.kinds[code]!);
+    if (code !== OTHER_KIND) return kinds.has(this.kinds[code]!);
+    const [event] = this.readMany([ordinal]);
+    return event !== undefined && kinds.has(event.kind);
   }
 }

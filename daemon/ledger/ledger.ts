@@ -1,22 +1,28 @@
 /** A Group's ledger: durable append, index, reads, following (docs/core-model.md#ledger). */
 
 import type { Clock } from "../../platform/clock.ts";
-import { storageRefusal } from "../../platform/durable.ts";
+import { storageRefusal, syncDirectory, unlinkIfThere } from "../../platform/durable.ts";
 import type { Files } from "../../platform/files.ts";
 import type { Random } from "../../platform/random.ts";
 import { Refusal } from "../../shared/errors.ts";
 import type { LedgerEvent } from "../../shared/events.ts";
+import type { LedgerDamage } from "../../shared/ledger-damage.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { isEventId } from "./format/event-id.ts";
 import { encodeLine } from "./format/line-encoding.ts";
 import type { History } from "./history.ts";
 import { writeIndex } from "./index/index-file.ts";
 import { writeTables } from "./index/tables-file.ts";
-import { firstSince, readPage, readWindow } from "./pages.ts";
+import { Times } from "./index/times.ts";
+import { readPage, readWindow } from "./pages.ts";
 import { Filters } from "./search/filters.ts";
 import { search } from "./search/search.ts";
 import { writeCheckpoint } from "./store/checkpoint.ts";
+import { decideToContinue } from "./store/continuing.ts";
+import { DAMAGE_NOTE, type Decision, readDamageNote, writeDamageNote } from "./store/damage-note.ts";
+import { damagedRefusal } from "./store/damaged.ts";
 import { openHistory } from "./store/opening.ts";
+import { salvage } from "./store/salvage.ts";
 import type { Segment } from "./store/segments.ts";
 import { type Verification, verify } from "./store/verify.ts";
 import { type Pending, type Submission, Writer } from "./store/writer.ts";
@@ -54,6 +60,7 @@ export class Ledger {
   readonly #history: History;
   readonly #writer: Writer;
   readonly #filters: Filters;
+  readonly #times: Times;
   readonly #clock: Clock;
   readonly #random: Random;
   readonly #limits: LedgerLimits;
@@ -64,6 +71,9 @@ export class Ledger {
   #ids = Buffer.alloc(0);
   #idsUsed = 0;
   #closing: Promise<void> | null = null;
+  #noting: Promise<void> = Promise.resolve();
+  /** What a person decided about a damage and the ledger doesn't say yet. */
+  decision: Decision | null = null;
 
   private constructor(
     history: History,
@@ -75,6 +85,7 @@ export class Ledger {
     this.#history = history;
     this.#writer = writer;
     this.#filters = filters;
+    this.#times = new Times(history, deps.clock);
     this.#clock = deps.clock;
     this.#random = deps.random;
     this.#limits = limits;
@@ -89,7 +100,7 @@ export class Ledger {
   static async open(deps: LedgerDependencies, directory: string, options: LedgerOptions): Promise<Ledger> {
     const limits: LedgerLimits = { ...LIMITS.ledger, ...options.limits };
     try {
-      const { history, active, unindexed } = await openHistory(
+      const { history, active, unindexed, decision } = await openHistory(
         { files: deps.files, directory },
         options,
         limits,
@@ -101,10 +112,105 @@ export class Ledger {
         return keepIndexes(history, [segment]);
       });
       if (unindexed.length > 0) void writer.exclusively(() => keepIndexes(history, unindexed));
-      return new Ledger(history, writer, filters, deps, limits);
+      const ledger = new Ledger(history, writer, filters, deps, limits);
+      ledger.decision = decision;
+      return ledger;
     } catch (error) {
       throw storageRefusal(error);
     }
+  }
+
+  /**
+   * Decides to go on without what is missing; the next `open` does it. False when nothing is. The
+   * ledger must be closed. Refuses with `ledger_corrupt`, `storage_full` or `storage_failed`.
+   */
+  static async decideToContinue(
+    { files, clock, random }: LedgerDependencies,
+    directory: string,
+    options: LedgerOptions,
+    by: string,
+  ): Promise<boolean> {
+    try {
+      const eventId = Buffer.from(random.bytes(ID_BYTES)).toString("hex");
+      return await decideToContinue({ files, directory }, options, { by, event_id: eventId }, clock);
+    } catch (error) {
+      throw storageRefusal(error);
+    }
+  }
+
+  /**
+   * Opens a ledger that `open` has refused with `ledger_corrupt`, for reading only: every whole line
+   * that is left. Nothing on disk is changed, and every append is refused with `ledger_damaged`.
+   * Refuses with `ledger_corrupt` when not even the order of the files is certain, and with
+   * `storage_failed`.
+   */
+  static openDamaged(
+    deps: LedgerDependencies,
+    directory: string,
+    options: LedgerOptions,
+    refused: Refusal,
+  ): Ledger {
+    const limits: LedgerLimits = { ...LIMITS.ledger, ...options.limits };
+    try {
+      const { history, damage } = salvage({ files: deps.files, directory }, options);
+      const known = { missing_events: 0, missing: [], files: [], problems: [refused.message] };
+      history.damage = damage ?? known;
+      const filters = new Filters(history, deps.clock, Number.POSITIVE_INFINITY);
+      return new Ledger(
+        history,
+        new Writer(history, null, deps.clock, limits, async () => {}),
+        filters,
+        deps,
+        limits,
+      );
+    } catch (error) {
+      throw storageRefusal(error);
+    }
+  }
+
+  /** What is missing or damaged; null when nothing is known to be. */
+  get damage(): LedgerDamage | null {
+    return this.#history.damage;
+  }
+
+  /** The decision is recorded: it needn't be kept beside the ledger any longer. */
+  async forgetDecision(): Promise<void> {
+    const { files, directory } = this.#history.storage;
+    unlinkIfThere(files, `${directory}/${DAMAGE_NOTE}`);
+    await syncDirectory(files, directory);
+    this.decision = null;
+  }
+
+  /**
+   * Keeps beside the ledger that it is damaged, so that the next start reads it whole. Never
+   * rejects: a disk that refuses it can't be helped.
+   */
+  noteDamage(): Promise<void> {
+    this.#noting = this.#noting.then(() => this.#noteDamage());
+    return this.#noting;
+  }
+
+  async #noteDamage(): Promise<void> {
+    const { damage } = this;
+    const { storage, options } = this.#history;
+    try {
+      if (damage === null || readDamageNote(storage, options.group_id) !== null) return;
+      const events = this.#history.isSalvaged ? this.count + damage.missing_events : this.count;
+      await writeDamageNote(storage, options.group_id, damage, events, null);
+    } catch {
+      // The next start finds out by itself, or by the next read.
+    }
+  }
+
+  /** `listener` is told of damage that is found while the ledger is open. */
+  onDamage(listener: (damage: LedgerDamage) => void): void {
+    this.#history.damaged = listener;
+  }
+
+  /** Refuses with `ledger_damaged` when nothing may be recorded. */
+  checkWritable(): void {
+    const { damage } = this.#history;
+    if (damage !== null) throw damagedRefusal(damage);
   }
 
   /** Sealed segments. */
@@ -236,17 +342,20 @@ export class Ledger {
     return this.#history.byKey(key, from);
   }
 
-  /** Refuses with `event_not_found`. */
+  /** Refuses with `event_not_found` or `event_unreadable`. */
   read(ordinal: Ordinal): LedgerEvent {
     return this.#history.read(ordinal);
   }
 
-  /** Events in the order of `ordinals`, which ascend. Neighbors come with one read of the disk. */
+  /**
+   * Events in the order of `ordinals`, which ascend, without those that can't be read any more.
+   * Neighbors come with one read of the disk.
+   */
   readMany(ordinals: readonly Ordinal[]): LedgerEvent[] {
     return this.#history.readMany(ordinals);
   }
 
-  /** Refuses with `event_not_found`. */
+  /** Refuses with `event_not_found` or `event_unreadable`. */
   readById(id: string): LedgerEvent {
     return this.#history.read(this.#history.knownOrdinal(id));
   }
@@ -281,11 +390,12 @@ export class Ledger {
   }
 
   /**
-   * The first event of `kinds` at or after `instant`, in milliseconds since 1970; undefined if
-   * there is none. Where the clock was set back, one of those that are.
+   * The first event of `kinds`, in the order of the history, whose time is at or after `instant`, in
+   * milliseconds since 1970; undefined if there is none.
    */
-  firstSince(instant: number, kinds?: ReadonlySet<string>): string | undefined {
-    return firstSince(this.#history, instant, kinds);
+  async firstSince(instant: number, kinds?: ReadonlySet<string>): Promise<string | undefined> {
+    const first = await this.#times.firstSince(instant, kinds);
+    return first === undefined ? undefined : this.#history.index.id(first);
   }
 
   /**
@@ -325,6 +435,8 @@ export class Ledger {
   }
 
   async #close(): Promise<void> {
+    // Nobody else writes there once it is closed.
+    await this.#noting;
     await this.#writer.close(async () => {
       const last = this.#history.segments.at(-1);
       if (last !== undefined && !last.sealed) await keepIndexes(this.#history, [last]);
@@ -335,6 +447,8 @@ export class Ledger {
 
 /** Index files and checkpoint only save time. A disk that refuses them stops nothing. */
 async function keepIndexes(history: History, segments: Segment[]): Promise<void> {
+  // What is beside a damaged ledger says what was recorded.
+  if (history.damage !== null) return;
   try {
     for (const segment of segments) await writeIndex(history, segment);
     await writeTables(history);

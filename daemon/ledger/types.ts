@@ -101,12 +101,17 @@ export interface Window {
   events: LedgerEvent[];
   older: boolean;
   newer: boolean;
+  unreadable?: string[];
 }
 
-/** Events oldest first. `more` says whether further events lie in the direction of travel. */
+/**
+ * Events oldest first. `more` says whether further events lie in the direction of travel;
+ * `unreadable` has the ids of those between them that the disk no longer holds.
+ */
 export interface Page {
   events: LedgerEvent[];
   more: boolean;
+  unreadable?: string[];
 }
 
 export interface SearchRequest {
@@ -139,6 +144,8 @@ export interface LedgerOptions {
   group_id: string;
   projections: Projection[];
   keyOf: KeyOf;
+  /** Something was certainly recorded: an empty history is a damaged one. */
+  isRecorded?: boolean;
   /** Smaller limits, for tests. */
   limits?: Partial<LedgerLimits>;
 }

@@ -151,6 +151,8 @@ export class GroupChat {
   readonly underWay = new Map<string, { digest: string; done: Promise<unknown> }>();
   readonly #inboxes = new Map<string, ActorInbox>();
   readonly #around: ChatSurroundings;
+  /** Undefined until somebody asks. */
+  #forgottenAt: string | null | undefined;
   #last: { ordinal: number; id: string; ts: string } | null = null;
 
   constructor(
@@ -254,9 +256,9 @@ export class GroupChat {
 
   /** Those of these ascending ordinals that an Inbox hands out. */
   inboxEvents(ordinals: readonly number[]): { ordinal: number; event: InboxEvent }[] {
-    return this.ledger.readMany(ordinals).flatMap((event, at) => {
+    return this.ledger.readMany(ordinals).flatMap((event) => {
       const isHandedOut = event.kind === "chat.message" || event.kind === "system.notify";
-      return isHandedOut ? [{ ordinal: ordinals[at]!, event }] : [];
+      return isHandedOut ? [{ ordinal: this.ledger.ordinalOf(event.id)!, event }] : [];
     });
   }
 
@@ -273,8 +275,20 @@ export class GroupChat {
   get resetAt(): string | null {
     if (this.ledger.count === 0) return this.group.record.updated_at;
     if (this.isHistory(0)) return null;
-    const first = this.ledger.read(0);
-    return first.kind === "group.reset" ? first.ts : null;
+    const [first] = this.ledger.readMany([0]);
+    return first?.kind === "group.reset" ? first.ts : null;
+  }
+
+  /**
+   * When a person last went on without events that were lost, UTC ISO 8601; null if nobody has. What
+   * had arrived before may be forgotten.
+   */
+  get forgottenAt(): string | null {
+    if (this.#forgottenAt === undefined) {
+      const { events } = this.ledger.page({ limit: 1, kinds: new Set(["group.continue"]) });
+      this.#forgottenAt = events[0]?.ts ?? null;
+    }
+    return this.#forgottenAt;
   }
 
   /** An event that something may be done with. Throws as `visible`, and imported_history. */
@@ -313,8 +327,9 @@ export class GroupChat {
     const ordinal = this.projection.lastOrdinal;
     if (ordinal < 0) return null;
     if (this.#last?.ordinal !== ordinal) {
-      const { id, ts } = this.ledger.read(ordinal);
-      this.#last = { ordinal, id, ts };
+      const id = this.ledger.idOf(ordinal);
+      const [event] = this.ledger.readMany([ordinal]);
+      this.#last = { ordinal, id, ts: event?.ts ?? this.group.record.updated_at };
     }
     return { id: this.#last.id, ts: this.#last.ts };
   }

@@ -176,6 +176,14 @@ export class Messaging implements Chats {
       ledger_since: (input) => this.#reads.since(input),
       ledger_statuses: (input, context) => this.#reads.statuses(input, context),
       ledger_compact: (input) => this.#reads.compact(input),
+      ledger_reopen: async ({ group_id: groupId }) => {
+        const { ledger } = await this.#deps.registry.reopen(groupId);
+        return { damage: ledger.damage };
+      },
+      ledger_continue: async ({ group_id: groupId, confirm }, { caller }) => {
+        const { ledger } = await this.#deps.registry.continueDamaged(groupId, confirm, caller.by);
+        return { damage: ledger.damage };
+      },
       ledger_verify: (input) => this.#reads.verify(input),
       bootstrap: (input, context) => bootstrap(this, this.#sessions, input, context),
       group_export: (input, context) => exportGroup(this, this.#deps, input, context),
@@ -260,7 +268,8 @@ export class Messaging implements Chats {
     chunks: AsyncIterable<Uint8Array>,
     { bytes, ...file }: { name: string; mime_type: string; bytes?: number },
   ): Promise<Attachment> {
-    const { blobs } = this.get(groupId);
+    const { blobs, ledger } = this.get(groupId);
+    ledger.checkWritable();
     await blobs.collect();
     return describeAttachment(await blobs.upload(chunks, bytes), file);
   }
@@ -310,15 +319,17 @@ export class Messaging implements Chats {
 
   /** What a crash interrupted. */
   async #complete(chat: GroupChat): Promise<void> {
+    // A message that is missing may have taken a file, and what is half done can't be recorded.
+    if (chat.ledger.damage !== null) return;
     await this.#deps.remote?.recover(chat);
     await this.#settleFiles(chat);
     await this.#cross.completeAll(chat);
   }
 
   /** Files that no message took, and those that were being sent when the last run ended. */
-  async #settleFiles({ blobs, ledger, group }: GroupChat): Promise<void> {
+  async #settleFiles({ blobs, ledger, group, forgottenAt }: GroupChat): Promise<void> {
     try {
-      await blobs.settle(ledger);
+      await blobs.settle(ledger, forgottenAt !== null);
       await blobs.collect();
     } catch (error) {
       this.#deps.log.warn("files", { group_id: group.group_id, ...errorFields(error) });

@@ -14,6 +14,7 @@ import { failure, type Outcome } from "../../shared/operations/outcome.ts";
 import { OPERATIONS, type OperationName } from "../../shared/operations/registry.ts";
 import { invalidArguments, refusalOf } from "./failures.ts";
 import { Permits } from "./permits.ts";
+import { RECORDING } from "./recording.ts";
 
 /** A call as its port knows it. */
 export interface Call extends CallContext {
@@ -41,6 +42,8 @@ export interface DispatcherOptions {
   log: Log;
   /** An open Group's permit; throws `group_not_found` or `group_unavailable`. */
   permitOf(groupId: string): Mutex;
+  /** Throws `ledger_damaged` while nothing may be recorded in the Group. */
+  checkWritable?(groupId: string): void;
   /**
    * Called for every call of an Actor before anything else: it keeps the Actor's session alive, and
    * the call is evidence.
@@ -61,6 +64,7 @@ export class Dispatcher {
   readonly #permits: Permits;
   readonly #log: Log;
   readonly #handlers: Partial<HandlersOf<OperationName>>;
+  readonly #checkWritable: ((groupId: string) => void) | undefined;
   readonly #touch: ((caller: ActorCaller) => void) | undefined;
   readonly #lapsed: ((caller: Caller) => Refusal | null) | undefined;
   readonly #checkOutputs: boolean;
@@ -69,6 +73,7 @@ export class Dispatcher {
     this.#log = options.log;
     this.#handlers = options.handlers;
     this.#permits = new Permits((groupId) => options.permitOf(groupId));
+    this.#checkWritable = options.checkWritable?.bind(options);
     this.#touch = options.touch?.bind(options);
     this.#lapsed = options.lapsed?.bind(options);
     this.#checkOutputs = options.checkOutputs ?? false;
@@ -96,6 +101,7 @@ export class Dispatcher {
       if (groupId !== undefined && !mayEnter(call.caller, groupId)) {
         return this.#fail(name, foreignGroup(groupId), call);
       }
+      if (groupId !== undefined && RECORDING.has(name)) this.#checkWritable?.(groupId);
       const permit = this.#permits.acquire(contract.lock, groupId);
       if (permit instanceof Promise) return this.#wait(entry, parsed.data, call, permit);
       return this.#run(entry, parsed.data, call, permit);

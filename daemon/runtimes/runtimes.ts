@@ -68,6 +68,7 @@ export class Runtimes implements ActorRunner {
   }
 
   async #startEnabledOf(group: OpenGroup): Promise<void> {
+    if (group.ledger.damage !== null) return;
     for (const { id } of group.record.actors) {
       // The earlier ones took their time, and a person may have stopped this one.
       const actor = group.record.actors.find((one) => one.id === id);

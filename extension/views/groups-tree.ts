@@ -67,7 +67,7 @@ export class GroupsTree extends InstanceTree<Row> {
 }
 
 function groupItem({ summary, scopes, actors }: KnownGroup, isOpen: boolean): vscode.TreeItem {
-  const { group_id: groupId, title, state, attention, unread } = summary;
+  const { group_id: groupId, title, state, attention, unread, damage } = summary;
   const collapsed = actors === null || isOpen || attention > 0;
   const item = new vscode.TreeItem(
     plain(title),
@@ -80,6 +80,7 @@ function groupItem({ summary, scopes, actors }: KnownGroup, isOpen: boolean): vs
     attention > 0 ? `${attention} waiting for you` : "",
     unread > 0 ? `${unread} unread` : "",
     state === "active" || state === "idle" ? "" : state,
+    damage === undefined ? "" : "history damaged",
   ].filter((part) => part !== "");
   item.description = counts.join(" · ");
   const folders = (scopes ?? []).map(({ path }) => plain(path));

@@ -1,5 +1,6 @@
 /** Groups and scopes. */
 import * as z from "zod";
+import { LedgerDamage } from "../ledger-damage.ts";
 import { LIMITS } from "../limits.ts";
 import { EventId, Group, GroupId, GroupSettings, GroupState, label, ScopeKey, text } from "../model.ts";
 import { operation } from "./contract.ts";
@@ -23,6 +24,8 @@ export const GroupSummary = z.strictObject({
   /** What needs the person: unread messages that ask for their reply, and open requests to them. */
   attention: z.int(),
   last_event: z.strictObject({ id: z.string(), ts: z.string() }).nullable(),
+  /** Why nothing new is recorded; absent while the history is whole. */
+  damage: LedgerDamage.optional(),
 });
 export type GroupSummary = z.infer<typeof GroupSummary>;
 

@@ -70,6 +70,8 @@ const ROUTES: Partial<Record<OperationName, readonly [method: HttpMethod, path: 
   ledger_thread: ["GET", "/groups/{group_id}/ledger/thread"],
   ledger_search: ["GET", "/groups/{group_id}/ledger/search"],
   ledger_since: ["GET", "/groups/{group_id}/ledger/since"],
+  ledger_reopen: ["POST", "/groups/{group_id}/ledger/reopen"],
+  ledger_continue: ["POST", "/groups/{group_id}/ledger/continue"],
   ledger_statuses: ["POST", "/groups/{group_id}/ledger/statuses"],
   access_token_create: ["POST", "/access-tokens"],
   access_token_list: ["GET", "/access-tokens"],

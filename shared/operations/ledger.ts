@@ -1,13 +1,16 @@
 /** Reads and maintains a Group's ledger. */
 import * as z from "zod";
 import { LedgerEventSchema } from "../events.ts";
+import { LedgerDamage } from "../ledger-damage.ts";
 import { LIMITS } from "../limits.ts";
 import { ActorId, EventId, GroupId, Limit, MessageMode } from "../model.ts";
 import { operation } from "./contract.ts";
 import { MessageStatus } from "./messages.ts";
 
-const Kinds = z.array(z.string().min(1).max(64)).max(16).optional();
-const Page = z.strictObject({ events: z.array(LedgerEventSchema), has_more: z.boolean() });
+const Kinds = z.array(z.string().min(1).max(64)).max(32).optional();
+/** Ids of events among these that the disk no longer holds; absent when there are none. */
+const unreadable = z.array(EventId).optional();
+const Page = z.strictObject({ events: z.array(LedgerEventSchema), has_more: z.boolean(), unreadable });
 const annotate = { with_obligation_status: z.boolean().default(false) };
 const readers = ["user", "member", "exhibit"] as const;
 
@@ -48,6 +51,7 @@ export const ledgerOperations = [
       events: z.array(LedgerEventSchema),
       has_older: z.boolean(),
       has_newer: z.boolean(),
+      unreadable,
     }),
     callers: readers,
     lock: "none",
@@ -150,6 +154,30 @@ export const ledgerOperations = [
     callers: ["user"],
     lock: "group_read",
     effect: "read",
+    idempotent: true,
+  }),
+  operation({
+    name: "ledger_reopen",
+    title: "Open a Group's ledger again",
+    summary:
+      "Reads the ledger again from the disk, after its files were put back. If it is whole, messages are recorded again.",
+    input: z.strictObject({ group_id: GroupId }),
+    output: z.strictObject({ damage: LedgerDamage.nullable() }),
+    callers: ["user"],
+    lock: "home_write",
+    effect: "write",
+    idempotent: true,
+  }),
+  operation({
+    name: "ledger_continue",
+    title: "Go on with a damaged history",
+    summary:
+      "Goes on without what a damaged ledger has lost. The damaged files are kept beside it, and an event says what is missing and who decided.",
+    input: z.strictObject({ group_id: GroupId, confirm: z.string().max(64) }),
+    output: z.strictObject({ damage: LedgerDamage.nullable() }),
+    callers: ["user"],
+    lock: "home_write",
+    effect: "write",
     idempotent: true,
   }),
 ] as const;

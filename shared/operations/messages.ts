@@ -263,6 +263,8 @@ export const messageOperations = [
       events: z.array(MessageEventSchema),
       has_more: z.boolean(),
       continue_before: EventId.nullable(),
+      /** Ids of messages among these that the disk no longer holds; absent when there are none. */
+      unreadable: z.array(EventId).optional(),
     }),
     callers: ["user", "actor"],
     lock: "none",

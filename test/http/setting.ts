@@ -91,6 +91,12 @@ export class MemoryLedger implements FollowedLedger {
     const index = this.events.findIndex((event) => event.id === id);
     return index === -1 ? undefined : index;
   }
+  idOf(ordinal: Ordinal): string {
+    return this.events[ordinal]!.id;
+  }
+  readMany(ordinals: readonly Ordinal[]): LedgerEvent[] {
+    return ordinals.map((ordinal) => this.events[ordinal]!);
+  }
   read(ordinal: Ordinal): LedgerEvent {
     return this.events[ordinal]!;
   }

@@ -1,5 +1,7 @@
 /** What a peer is told of a message that it may have delivered. */
 import assert from "node:assert/strict";
+import { readFileSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
 import { verifies } from "../requirements.ts";
 import { until } from "../support/until.ts";
 import { messageDigest } from "../wire/digests.ts";
@@ -45,6 +47,33 @@ describe("Receiver: receipt", () => {
     target.home.clock.advance(15 * MINUTE);
     assert.equal(refused(await asked()), "connect_peer_denied");
     target.home.clock.advance(MINUTE);
+    assert.deepEqual(await target.receipt(target.message()), { receipt: null });
+  });
+
+  it("of a Group whose history is damaged comes later, and nobody knows once a person went on", async () => {
+    const message = target.message();
+    const { receipt } = await target.deliver(message);
+    const kept = target.message();
+    await target.deliver(kept);
+    const { home, group_id: groupId } = target;
+    const path = join(target.group.paths.ledger, "active.jsonl");
+    const bytes = readFileSync(path);
+    bytes[bytes.indexOf(`"id":"${receipt!.event_id}"`) - 2] = 0;
+    writeFileSync(path, bytes);
+    await home.call("ledger_verify", { group_id: groupId });
+    // Temporary for the sender, which keeps its message.
+    for (const operation of [
+      target.receiptOperation(message),
+      deliverOperation(message),
+      deliverOperation(target.message()),
+    ])
+      assert.equal(refused(await target.ask(operation)), "io_error");
+    assert.notEqual((await target.receipt(kept)).receipt, null);
+    await home.call("ledger_continue", { group_id: groupId, confirm: groupId });
+    assert.equal(refused(await target.ask(target.receiptOperation(message))), "connect_peer_denied");
+    assert.notEqual((await target.receipt(kept)).receipt, null);
+    assert.notEqual((await target.deliver(message)).receipt, null);
+    home.clock.advance(16 * MINUTE);
     assert.deepEqual(await target.receipt(target.message()), { receipt: null });
   });
 

@@ -352,6 +352,7 @@ class ComposerElement extends View {
     const { group } = this.conversation;
     const { to, elsewhere, remote } = this.#goes;
     return {
+      isDamaged: this.groups.find(this.conversation.groupId)?.damage !== undefined,
       mode: draft.mode,
       to,
       unknown: this.#unknownName(),

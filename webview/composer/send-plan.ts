@@ -31,6 +31,8 @@ export interface PlanInput {
   replyTo: string | null;
   actors: readonly ActorWithPresence[];
   group: Pick<Group, "state" | "settings"> | null;
+  /** The Group's history is damaged: nothing is recorded. */
+  isDamaged?: boolean;
 }
 
 /** What keeps a message from leaving now. */
@@ -93,6 +95,7 @@ export function plan(input: PlanInput): Plan {
       : { sentence: `No Actor is named “${input.unknown}”. ${sentence}`, possible: true, tone: "attention" };
   const refuse = (sentence: string): Plan => ({ sentence, possible: false, tone: "attention" });
   const { mode } = input;
+  if (input.isDamaged === true) return refuse("This Group can only be read until its history is repaired.");
   if (input.remote !== null) {
     const { place, to, state } = input.remote;
     const who = to.length === 0 ? "its foreman" : to.join(", ");

@@ -37,6 +37,11 @@ export function eventWords(event: LedgerEvent, name: (id: string) => string): Ev
       return { icon: "settings-gear", text: `${who} changed the Group's settings` };
     case "group.reset":
       return { icon: "history", text: `${who} cleared the history` };
+    case "group.continue": {
+      const { missing_events: missing } = event.data;
+      const what = missing === 1 ? "1 event" : `${missing} events`;
+      return { icon: "warning", text: `${who} went on without at least ${what} that a damaged history lost` };
+    }
     case "group.set_state": {
       const { state } = event.data;
       return {

@@ -25,6 +25,7 @@ export const FEED_KINDS: EventKind[] = [
   "group.attach",
   "group.set_state",
   "group.reset",
+  "group.continue",
   "actor.add",
   "actor.update",
   "actor.remove",

@@ -117,7 +117,7 @@ class GroupsElement extends View {
         this.tell("open-group", group.group_id);
       }}
     >
-      ${icon(resting ? "debug-pause" : "comment-discussion")}
+      ${icon(group.damage !== undefined ? "warning" : resting ? "debug-pause" : "comment-discussion")}
       <span class="row-label"><bdi>${group.title}</bdi></span>
       ${
         hasDraft && group.group_id !== this.openId
@@ -125,7 +125,8 @@ class GroupsElement extends View {
           : nothing
       }
       ${sharedMark(this.account.sharedBy(group.group_id))}
-      ${resting ? html`<span class="row-detail">${group.state}</span>` : nothing}
+      ${group.damage === undefined ? nothing : html`<span class="row-detail">damaged</span>`}
+      ${resting && group.damage === undefined ? html`<span class="row-detail">${group.state}</span>` : nothing}
       ${
         group.unread > 0
           ? html`<span class="unread-count" title="${group.unread} unread">${group.unread > 99 ? "99+" : group.unread}<span class="only-heard"> unread</span></span>`

@@ -1,4 +1,7 @@
 /** The Groups of the Home with their ledgers. */
+import { join } from "node:path";
+import { missingWords } from "../../../shared/damage-words.ts";
+import type { LedgerDamage } from "../../../shared/ledger-damage.ts";
 import { Examinations } from "../../groups/examinations.ts";
 import { GroupRegistry } from "../../groups/registry.ts";
 import { MessageProjections } from "../../messaging/projection/projections.ts";
@@ -12,12 +15,13 @@ export interface Groups {
   projections: MessageProjections;
 }
 
-type Parts = Pick<Given, "files" | "clock" | "random" | "home" | "ledgerLimits">;
+type Parts = Pick<Given, "log" | "files" | "clock" | "random" | "home" | "ledgerLimits">;
 
 export async function create(parts: Parts): Promise<Service<Groups>> {
-  const { files, clock, random, home, ledgerLimits } = parts;
+  const { log, files, clock, random, home, ledgerLimits } = parts;
   const projections = new MessageProjections();
   const registry = await GroupRegistry.open({
+    log,
     files,
     clock,
     random,
@@ -46,13 +50,36 @@ function problemsOf(registry: GroupRegistry, examinations: Examinations): GroupP
     remedy: "Restore the Group's directory from a backup, or delete the Group. Nothing in it was changed.",
   }));
   for (const group of registry.list()) {
+    const { group_id: groupId, ledger, paths } = group;
+    const { damage } = ledger;
+    if (damage !== null) {
+      problems.push({ group_id: groupId, ...damageFound(groupId, paths.ledger, damage) });
+      continue;
+    }
     const found = examinations.problemsOf(group);
     if (found.length === 0) continue;
     problems.push({
-      group_id: group.group_id,
+      group_id: groupId,
       text: found.join(" "),
-      remedy: "Look at everything with 'svc ledger verify', and restore the Group's ledger from a backup.",
+      remedy:
+        "Look at everything with 'svc ledger verify'. A restart of the daemon makes index and projections anew.",
     });
   }
   return problems;
+}
+
+function damageFound(
+  groupId: string,
+  directory: string,
+  damage: LedgerDamage,
+): Omit<GroupProblem, "group_id"> {
+  const { files, problems } = damage;
+  const kept =
+    files.length === 0
+      ? ""
+      : ` The bytes are kept in ${files.map((name) => join(directory, name)).join(", ")}.`;
+  return {
+    text: `Its history is damaged, so nothing new is recorded in it. ${missingWords(damage)} ${problems.join(" ")}${kept}`,
+    remedy: `To restore it, put the files back and run 'svc ledger reopen --group ${groupId}'. To go on without what is missing, run 'svc ledger continue --group ${groupId} --confirm ${groupId}'. Until then it can be read.`,
+  };
 }

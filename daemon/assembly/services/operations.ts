@@ -19,6 +19,7 @@ export function create(parts: Parts): Service<Dispatcher> {
     handlers,
     log,
     permitOf: (groupId) => groups.registry.get(groupId).permit,
+    checkWritable: (groupId) => groups.registry.find(groupId)?.ledger.checkWritable(),
     touch: (caller) => messaging.touch(caller),
     lapsed: (caller) => credentials.lapsed(caller),
     checkOutputs: checkOutputs ?? false,

@@ -152,7 +152,7 @@ class EventSocket extends StreamSocket {
           for (const frame of frames(batch, id)) this.socket.send(frame);
           return;
         }
-        this.#send({ type: "resume", id, after: batch.first === 0 ? null : ledger.read(batch.first - 1).id });
+        this.#send({ type: "resume", id, after: batch.first === 0 ? null : ledger.idOf(batch.first - 1) });
         forget();
       },
       reload: () => {

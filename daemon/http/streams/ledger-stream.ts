@@ -126,7 +126,7 @@ class LedgerClient implements StreamClient, Listener, LedgerSink {
   live(batch: Batch): void {
     const stream = this.#stream;
     if (stream === null || stream.write(batch.sse())) return;
-    stream.resume(batch.first === 0 ? null : this.#ledger.read(batch.first - 1).id);
+    stream.resume(batch.first === 0 ? null : this.#ledger.idOf(batch.first - 1));
     this.#stop();
   }
 

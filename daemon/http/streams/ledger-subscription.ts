@@ -11,7 +11,10 @@ import type { Ordinal, Placed } from "../../ledger/types.ts";
 export interface FollowedLedger {
   readonly lastOrdinal: Ordinal;
   ordinalOf(id: string): Ordinal | undefined;
+  idOf(ordinal: Ordinal): string;
   read(ordinal: Ordinal): LedgerEvent;
+  /** Without those that can't be read any more. */
+  readMany(ordinals: readonly Ordinal[]): LedgerEvent[];
   follow(listener: (placed: readonly Placed[]) => void): () => void;
 }
 
@@ -68,7 +71,7 @@ export class LedgerSubscription {
 
   /** The last event that was passed to the sink; null if there is none before. */
   get after(): string | null {
-    return this.#next === 0 ? null : this.#ledger.read(this.#next - 1).id;
+    return this.#next === 0 ? null : this.#ledger.idOf(this.#next - 1);
   }
 
   offer(batch: Batch): void {
@@ -91,9 +94,10 @@ export class LedgerSubscription {
         return;
       }
       // One at a time: a page of large messages would be more than a client may leave waiting.
-      const event = this.#ledger.read(this.#next);
+      const [event] = this.#ledger.readMany([this.#next]);
       this.#next += 1;
-      this.#sink.past(event);
+      // Damaged ones are passed over: doctor and the Group's own state tell of them.
+      if (event !== undefined) this.#sink.past(event);
     }
   }
 

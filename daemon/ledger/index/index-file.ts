@@ -8,8 +8,9 @@ import { replaceFile } from "../../../platform/durable.ts";
 import type { OpenFile } from "../../../platform/files.ts";
 import { checksummed, readChecksummed } from "../format/checksummed.ts";
 import type { History } from "../history.ts";
+import type { Claim } from "../store/claim.ts";
 import { indexName, type Segment } from "../store/segments.ts";
-import { pathOf } from "../store/storage.ts";
+import { pathOf, type Storage } from "../store/storage.ts";
 import type { Columns } from "./event-index.ts";
 
 const MAGIC = "svcidx03";
@@ -111,6 +112,43 @@ function load(history: History, segment: Segment, file: OpenFile): number {
   segment.first = first;
   segment.count = peeked.count;
   return peeked.bytes;
+}
+
+/** What an index file says was recorded; null when it isn't whole or of another Group. */
+export function readIndexClaim(
+  storage: Storage,
+  name: string,
+  number: number,
+  groupId: string,
+): Claim | null {
+  const { files } = storage;
+  const path = pathOf(storage, name);
+  const status = files.stat(path);
+  if (status?.kind !== "file") return null;
+  const file = files.open(path, "read");
+  try {
+    let header: Header | null = null;
+    const ids: Uint32Array[] = [];
+    const isWhole = readChecksummed(file, MAGIC, (value) => {
+      header = value as Header;
+      const { count } = header;
+      if (header.group_id !== groupId || header.number !== number) return null;
+      if (!Number.isSafeInteger(count) || count <= 0 || count * BYTES_PER_EVENT > status.bytes) return null;
+      ids.push(new Uint32Array(count * 4));
+      return sections({
+        ids: ids[0]!,
+        positions: new Uint32Array(count),
+        keys: new Uint32Array(count * 2),
+        sources: new Uint32Array(count),
+        kinds: new Uint8Array(count),
+      });
+    });
+    if (!isWhole || header === null) return null;
+    const { first, count, bytes, sample } = header as Header;
+    return { file: name, events: first + count, first, ids: ids[0]!, made: { number, bytes, sample } };
+  } finally {
+    file.close();
+  }
 }
 
 function peek(file: OpenFile): Header | null {

@@ -110,7 +110,7 @@ export class Rebuild {
         return true;
       }
       const event = decodeLine(bytes.toString("utf8", at, to));
-      if (event === null) return false;
+      if (event === null || event.group_id !== this.#history.options.group_id) return false;
       held.push({ event: new ParsedHead(event), position });
       if (bytes[to - 1] === SPACE) return true;
       for (const line of held) enter(line.event, line.position);

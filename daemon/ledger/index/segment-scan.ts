@@ -23,6 +23,7 @@ const REFERENCES = {
 export const REFERENCE_MEMBERS: Readonly<Record<string, string>> = REFERENCES;
 
 export class SegmentScan {
+  readonly #groupId: string;
   readonly #keyOf: KeyOf;
   readonly #head: LineHead;
   readonly #id = new Uint32Array(4);
@@ -35,18 +36,19 @@ export class SegmentScan {
   #member: string | undefined;
 
   constructor(groupId: string, keyOf: KeyOf) {
+    this.#groupId = groupId;
     this.#keyOf = keyOf;
     this.#head = new LineHead(groupId);
   }
 
-  /** The event on a line, null when it isn't one. The head serves until the next call. */
+  /** The event on a line, null when it isn't one of this Group. The head serves until the next call. */
   read(bytes: Buffer, start: number, end: number): EventHead | null {
     let to = end;
     while (to > start && bytes[to - 1] === SPACE) to -= 1;
     const head = this.#head;
     if (head.place(bytes, start, to) && head.idWords(this.#id)) return head;
     const event = decodeLine(bytes.toString("utf8", start, end));
-    return event === null ? null : new ParsedHead(event);
+    return event === null || event.group_id !== this.#groupId ? null : new ParsedHead(event);
   }
 
   /** Adds the event that was read last, or one of another line that was parsed. */

@@ -5,9 +5,11 @@
 
 import { replaceFile } from "../../../platform/durable.ts";
 import type { OpenFile } from "../../../platform/files.ts";
+import { isEventId } from "../format/event-id.ts";
 import { checksummed, readChecksummed } from "../format/checksummed.ts";
 import type { History } from "../history.ts";
-import { pathOf } from "../store/storage.ts";
+import { type Claim, claimOfLast } from "../store/claim.ts";
+import { pathOf, type Storage } from "../store/storage.ts";
 import type { Tables } from "./event-index.ts";
 import { asBytes } from "./index-file.ts";
 
@@ -63,6 +65,46 @@ export function loadTables(history: History): void {
     history.index.loadTables(header.id_slots, header.key_slots, header.keyed, (tables) =>
       readChecksummed(file, MAGIC, () => sections(tables)),
     );
+  } finally {
+    file.close();
+  }
+}
+
+/** What the tables say was recorded; null when they aren't whole or of another Group. */
+export function readTablesClaim(storage: Storage, groupId: string): Claim | null {
+  const { files } = storage;
+  const path = pathOf(storage, NAME);
+  const status = files.stat(path);
+  if (status?.kind !== "file") return null;
+  const file = files.open(path, "read");
+  try {
+    let header: Header | null = null;
+    const isWhole = readChecksummed(file, MAGIC, (value) => {
+      header = value as Header;
+      const { id_slots: ids, key_slots: keys, group_id: group, count } = header;
+      if (group !== groupId || !Number.isSafeInteger(count) || !isEventId(header.last_id)) return null;
+      const isPossible = [ids, keys].every((slots) => Number.isSafeInteger(slots) && slots >= 0);
+      if (!isPossible || (ids + keys) * SLOT_BYTES > status.bytes) return null;
+      return [new Uint8Array(ids * SLOT_BYTES), new Uint8Array(keys * SLOT_BYTES)];
+    });
+    if (!isWhole || header === null) return null;
+    return claimOfLast(NAME, (header as Header).count, (header as Header).last_id);
+  } finally {
+    file.close();
+  }
+}
+
+/** Whether the tables' header, true or not, says nothing else than the history. */
+export function tablesAgree(history: History): boolean {
+  const { files } = history.storage;
+  const path = pathOf(history.storage, NAME);
+  if (files.stat(path)?.kind !== "file") return true;
+  const file = files.open(path, "read");
+  try {
+    const header = readHeader(file);
+    if (header === null || header.group_id !== history.options.group_id) return true;
+    const { count, last_id: lastId } = header;
+    return count > 0 && count <= history.count && history.index.id(count - 1) === lastId;
   } finally {
     file.close();
   }

@@ -182,8 +182,7 @@ function addBlock(history: History, segment: Segment, block: number, grams: Bloc
   const end = history.endOf(segment, last);
   const bytes = history.readBytes(segment, start, end);
   for (let ordinal = first; ordinal <= last; ordinal += 1) {
-    const from = history.index.position(ordinal) - start;
-    const event = decodeLine(bytes.toString("utf8", from, history.endOf(segment, ordinal) - start));
+    const event = decodeLine(history.lineIn(bytes, start, segment, ordinal));
     if (event !== null) for (const text of foldedTexts(event)) grams.add(text);
   }
   return end;

@@ -65,7 +65,7 @@ async function searchAmong(
   let looked = 0;
   for (const ordinal of newestFirst) {
     if (scan.isFull || looked === AMONG_AT_ONCE) break;
-    scan.take(history.read(ordinal));
+    for (const event of history.readMany([ordinal])) scan.take(event);
     looked += 1;
     if (!pace.isOver) continue;
     await pace.pause();
@@ -86,6 +86,8 @@ function nearestBlock(candidates: Candidates | null, block: number): number {
 class Scan {
   readonly query: string;
   bytesRead = 0;
+  /** Ids of events that may match, but can't be read. */
+  readonly unreadable: string[] = [];
   readonly #history: History;
   readonly #request: SearchRequest;
   /** The query as written in raw JSON. */
@@ -138,11 +140,16 @@ class Scan {
     const history = this.#history;
     const { kinds } = this.#request;
     if (kinds !== undefined && !history.isOf(kinds, ordinal)) return;
-    const from = history.index.position(ordinal) - start;
-    const line = bytes.toString("utf8", from, history.endOf(segment, ordinal) - start);
+    const line = history.lineIn(bytes, start, segment, ordinal);
     if (!mayHold(line, this.#escaped)) return;
     const event = decodeLine(line);
-    if (event !== null) this.take(event);
+    if (event !== null && event.id === history.index.id(ordinal)) this.take(event);
+    else this.#unreadable(ordinal);
+  }
+
+  #unreadable(ordinal: Ordinal): void {
+    this.unreadable.push(this.#history.index.id(ordinal));
+    this.#history.noteUnreadable(this.#history.segmentOf(ordinal), ordinal);
   }
 
   /** Takes the event if it matches, whatever its kind. */
@@ -156,7 +163,13 @@ class Scan {
     let before: string | null = null;
     if (this.isFull) before = events.at(-1)!.id;
     else if (next >= 0) before = this.#history.index.id(next + 1);
-    return { events: events.reverse(), more: before !== null, before };
+    const { unreadable } = this;
+    return {
+      events: events.reverse(),
+      more: before !== null,
+      before,
+      ...(unreadable.length === 0 ? {} : { unreadable }),
+    };
   }
 }
 

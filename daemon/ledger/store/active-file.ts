@@ -15,6 +15,21 @@ function lineFeeds(bytes: number): Buffer {
   return padding.subarray(0, bytes);
 }
 
+/** Where the file's allocated space begins: after its last line that isn't blank. */
+export function usedBytes(file: OpenFile, size: number): number {
+  const piece = Buffer.allocUnsafe(64 * 1024);
+  let end = size;
+  while (end > 0) {
+    const from = Math.max(0, end - piece.length);
+    const got = file.read(piece.subarray(0, end - from), from);
+    let at = got;
+    while (at > 0 && piece[at - 1] === LINE_FEED) at -= 1;
+    if (at > 0) return Math.min(size, from + at + 1);
+    end = from;
+  }
+  return 0;
+}
+
 export class ActiveFile {
   readonly file: OpenFile;
   readonly #extendBytes: number;

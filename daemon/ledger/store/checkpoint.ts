@@ -3,10 +3,12 @@
  * what follows.
  */
 import { replaceFile } from "../../../platform/durable.ts";
+import { isEventId } from "../format/event-id.ts";
 import { checksummed, readChecksummed } from "../format/checksummed.ts";
 import type { History } from "../history.ts";
 import type { Follower } from "../index/rebuild.ts";
-import { pathOf } from "./storage.ts";
+import { type Claim, claimOfLast } from "./claim.ts";
+import { pathOf, type Storage } from "./storage.ts";
 
 const MAGIC = "svcchk01";
 const NAME = "checkpoint.bin";
@@ -44,9 +46,16 @@ interface Checkpoint {
   states: Uint8Array[];
 }
 
-function readCheckpoint(history: History): Checkpoint | null {
-  const { files } = history.storage;
-  const path = pathOf(history.storage, NAME);
+/** What the checkpoint says was recorded; null when it isn't whole or of another Group. */
+export function readCheckpointClaim(storage: Storage, groupId: string): Claim | null {
+  const header = readCheckpoint(storage, groupId)?.header;
+  if (header === undefined || !Number.isSafeInteger(header.count) || !isEventId(header.last_id)) return null;
+  return claimOfLast(NAME, header.count, header.last_id);
+}
+
+function readCheckpoint(storage: Storage, groupId: string): Checkpoint | null {
+  const { files } = storage;
+  const path = pathOf(storage, NAME);
   const status = files.stat(path);
   if (status?.kind !== "file") return null;
   const file = files.open(path, "read");
@@ -55,10 +64,7 @@ function readCheckpoint(history: History): Checkpoint | null {
     const isWhole = readChecksummed(file, MAGIC, (value) => {
       const header = value as Header;
       const sizes = header.projections.map(({ bytes }) => bytes);
-      if (
-        header.group_id !== history.options.group_id ||
-        sizes.reduce((sum, bytes) => sum + bytes, 0) > status.bytes
-      )
+      if (header.group_id !== groupId || sizes.reduce((sum, bytes) => sum + bytes, 0) > status.bytes)
         return null;
       found = { header, states: sizes.map((bytes) => new Uint8Array(bytes)) };
       return found.states;
@@ -80,7 +86,7 @@ export interface Anchor {
  * ordinal it needs events.
  */
 export function restoreCheckpoint(history: History): { followers: Follower[]; anchor: Anchor | null } {
-  const checkpoint = readCheckpoint(history);
+  const checkpoint = readCheckpoint(history.storage, history.options.group_id);
   const followers = history.options.projections.map((projection) => {
     const at = checkpoint?.header.projections.findIndex(({ name }) => name === projection.name) ?? -1;
     if (checkpoint !== null && at >= 0 && checkpoint.header.projections[at]!.version === projection.version) {

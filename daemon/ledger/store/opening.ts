@@ -12,12 +12,17 @@ import { History } from "../history.ts";
 import { claimedCount, loadIndex } from "../index/index-file.ts";
 import { atOnce } from "../index/line-scan.ts";
 import { Rebuild } from "../index/rebuild.ts";
-import { loadTables } from "../index/tables-file.ts";
+import { loadTables, tablesAgree } from "../index/tables-file.ts";
 import type { LedgerLimits, LedgerOptions } from "../types.ts";
-import { ActiveFile } from "./active-file.ts";
+import { ActiveFile, usedBytes } from "./active-file.ts";
 import { type Anchor, restoreCheckpoint } from "./checkpoint.ts";
+import { contradiction, readClaims } from "./claims.ts";
+import { carryOut } from "./continuing.ts";
+import { DAMAGE_NOTE, type Decision, readDamageNote } from "./damage-note.ts";
+import { salvage } from "./salvage.ts";
 import { ACTIVE, type Inventory, type Segment, takeInventory, writeManifest } from "./segments.ts";
 import { corrupt, pathOf, type Storage } from "./storage.ts";
+import { damageBehind } from "./tail.ts";
 
 const COPY_BYTES = 1024 * 1024;
 const SAMPLE_BYTES = 64 * 1024;
@@ -27,6 +32,8 @@ export interface Opened {
   active: ActiveFile | null;
   /** Sealed segments that had to be read because they have no usable index file. */
   unindexed: Segment[];
+  /** What a person decided about a damage, until it is recorded. */
+  decision: Decision | null;
 }
 
 /**
@@ -41,6 +48,7 @@ export async function openHistory(
 ): Promise<Opened> {
   const { files, directory } = storage;
   if (files.stat(directory) === null) files.mkdir(directory);
+  const decision = await takeUpDamage(storage, options);
   const names = files.list(directory);
   const inventory = takeInventory(storage, names);
   for (const name of names.filter(isTemporary)) files.unlink(pathOf(storage, name));
@@ -52,10 +60,11 @@ export async function openHistory(
   // renaming and its sync.
   await syncDirectory(files, directory);
 
-  const history = new History(storage, options);
+  // What a person has decided to go on without may be everything.
+  const history = new History(storage, decision === null ? options : { ...options, isRecorded: false });
   addSegments(history, inventory);
   try {
-    return await fillHistory(history, inventory, limits, clock);
+    return { ...(await fillHistory(history, inventory, limits, clock)), decision };
   } catch (error) {
     history.closeFiles();
     throw error;
@@ -67,23 +76,41 @@ async function fillHistory(
   inventory: Inventory,
   limits: LedgerLimits,
   clock: Clock,
-): Promise<Opened> {
+): Promise<Omit<Opened, "decision">> {
   const { storage } = history;
   const { followers, anchor } = restoreCheckpoint(history);
   const rebuild = new Rebuild(history, followers);
   history.index.reserve(expectedEvents(history));
-  const unindexed = await readSealed(history, rebuild, clock);
-  const active = inventory.hasActive ? await openActive(history, rebuild, limits, clock) : null;
+  const read: Reading = { trusted: new Set(), unindexed: [], surplus: [] };
+  readSealed(history, rebuild, read);
+  const active = inventory.hasActive ? readActive(history, rebuild, limits, read) : null;
   history.index.settle();
+  checkNothingLost(history, read, anchor);
+  if (active !== null) {
+    const problem =
+      active.end < active.used ? damageBehind(history, active.file, active, limits.batchBytes) : null;
+    if (problem !== null) throw corrupt(problem, { file: ACTIVE, position: active.end });
+  }
+  // Until here nothing was changed: a damaged ledger stays as it is.
+  for (const { segment, size } of read.surplus) await trimSegment(storage, segment, size, clock);
+  const opened = active === null ? null : await toActive(storage, active, limits, clock);
   if (anchor !== null && !holds(history, anchor)) replayAll(history);
   if (inventory.manifestStale) await writeManifest(storage, history.segments);
-  return { history, active, unindexed };
+  return { history, active: opened, unindexed: read.unindexed };
 }
 
-/** Gives the segments that have no usable index file. */
-async function readSealed(history: History, rebuild: Rebuild, clock: Clock): Promise<Segment[]> {
+/** What is learnt while the segments are read. */
+interface Reading {
+  /** Numbers of the segments whose index file fits. */
+  trusted: Set<number>;
+  /** Sealed ones without a usable index file. */
+  unindexed: Segment[];
+  /** Those that a failed write ended, with what it left behind the end. */
+  surplus: { segment: Segment; size: number }[];
+}
+
+function readSealed(history: History, rebuild: Rebuild, read: Reading): void {
   const { storage } = history;
-  const unindexed: Segment[] = [];
   for (const segment of history.segments) {
     const size = storage.files.stat(pathOf(storage, segment.name))?.bytes ?? 0;
     if (size < segment.bytes)
@@ -91,23 +118,72 @@ async function readSealed(history: History, rebuild: Rebuild, clock: Clock): Pro
         number: segment.number,
         bytes: size,
       });
-    if (size > segment.bytes) await trimSegment(storage, segment, size, clock);
+    if (size > segment.bytes) {
+      if (!segment.cut)
+        throw corrupt("A ledger segment is longer than the manifest says.", {
+          number: segment.number,
+          bytes: size,
+        });
+      read.surplus.push({ segment, size });
+    }
     segment.first = history.count;
     const covered = loadIndex(history, segment);
     if (covered > 0) {
+      read.trusted.add(segment.number);
       loadTables(history);
       if (rebuild.isNeeded(history.count))
         atOnce(rebuild.past(segment, history.fileOf(segment), { from: 0, to: covered }, segment.first));
     }
     if (covered === segment.bytes) continue;
-    unindexed.push(segment);
+    read.unindexed.push(segment);
     atOnce(rebuild.part(segment, history.fileOf(segment), { from: covered, to: segment.bytes }));
   }
-  return unindexed;
+}
+
+/**
+ * Compares the events with what the files beside them were written of, and refuses with
+ * `ledger_corrupt` when some are missing or changed.
+ */
+function checkNothingLost(history: History, { trusted }: Reading, anchor: Anchor | null): void {
+  const { storage, options } = history;
+  if (history.count === 0 && options.isRecorded === true)
+    throw corrupt("Events were recorded in this Group, but its ledger has none.");
+  const names = storage.files.list(storage.directory);
+  const numbers = names.map((name) => Number(/^index-(\d+)\.bin$/.exec(name)?.[1] ?? 0));
+  const isDoubtful =
+    (anchor !== null && !holds(history, anchor)) ||
+    numbers.some((number) => number > 0 && !trusted.has(number)) ||
+    names.includes(DAMAGE_NOTE) ||
+    !tablesAgree(history);
+  if (!isDoubtful) return;
+  for (const claim of readClaims(storage, options.group_id, names, trusted)) {
+    const problem = contradiction(history, claim);
+    if (problem !== null) throw corrupt(problem, { file: claim.file });
+  }
 }
 
 function parentOf(directory: string): string {
   return directory.slice(0, Math.max(1, directory.lastIndexOf("/")));
+}
+
+/**
+ * A ledger that was found damaged is read whole before it is used again: its files may have been put
+ * back. What a person has decided about it is carried out.
+ */
+async function takeUpDamage(storage: Storage, options: LedgerOptions): Promise<Decision | null> {
+  const { files, directory } = storage;
+  const note = readDamageNote(storage, options.group_id);
+  if (note === null) return null;
+  if (note.decision !== null) {
+    await carryOut(storage, options.group_id, note.decision);
+    return note.decision;
+  }
+  const { damage, history } = salvage(storage, options);
+  history.closeFiles();
+  if (damage !== null) throw corrupt(damage.problems[0]!, { files: damage.files });
+  files.unlink(pathOf(storage, DAMAGE_NOTE));
+  await syncDirectory(files, directory);
+  return null;
 }
 
 /** The manifest says that the active file ended with a failed write; give it its segment's name. */
@@ -145,16 +221,8 @@ function addSegments(history: History, inventory: Inventory): void {
   }
 }
 
-/**
- * A segment ended by a failed write holds bytes that were never acknowledged; any other longer than
- * the manifest says is foreign.
- */
+/** A segment ended by a failed write holds bytes that were never acknowledged. */
 async function trimSegment(storage: Storage, segment: Segment, size: number, clock: Clock): Promise<void> {
-  if (!segment.cut)
-    throw corrupt("A ledger segment is longer than the manifest says.", {
-      number: segment.number,
-      bytes: size,
-    });
   const file = storage.files.open(pathOf(storage, segment.name), "write");
   try {
     await cutBehind(storage, file, segment.bytes, size, clock);
@@ -163,12 +231,17 @@ async function trimSegment(storage: Storage, segment: Segment, size: number, clo
   }
 }
 
-async function openActive(
-  history: History,
-  rebuild: Rebuild,
-  limits: LedgerLimits,
-  clock: Clock,
-): Promise<ActiveFile> {
+/** An active file as it was read. */
+interface ReadActive {
+  file: OpenFile;
+  size: number;
+  /** Where its last whole line ends. */
+  end: number;
+  /** Where its allocated space begins. */
+  used: number;
+}
+
+function readActive(history: History, rebuild: Rebuild, limits: LedgerLimits, read: Reading): ReadActive {
   const { storage } = history;
   const file = storage.files.open(pathOf(storage, ACTIVE), "write");
   try {
@@ -187,33 +260,34 @@ async function openActive(
     history.segments.push(segment);
     const used = usedBytes(file, size);
     const covered = loadIndex(history, segment);
-    if (covered > 0) loadTables(history);
-    segment.bytes = rebuild.active(segment, file, covered, used, used - limits.batchBytes);
-    if (segment.bytes < used) {
-      await cutBehind(storage, file, segment.bytes, used, clock);
-      return new ActiveFile(file, segment.bytes, segment.bytes, limits.extendBytes);
+    if (covered > 0) {
+      read.trusted.add(number);
+      loadTables(history);
     }
-    await syncFile(file);
-    return new ActiveFile(file, used, size, limits.extendBytes);
+    const end = rebuild.active(segment, file, covered, used, used - limits.batchBytes);
+    segment.bytes = end;
+    if (end < covered)
+      throw corrupt("The ledger's active file has a damaged line.", { number, position: end });
+    return { file, size, end, used };
   } catch (error) {
     file.close();
     throw error;
   }
 }
 
-/** Where the file's allocated space begins: after its last line that isn't blank. */
-function usedBytes(file: OpenFile, size: number): number {
-  const piece = Buffer.allocUnsafe(64 * 1024);
-  let end = size;
-  while (end > 0) {
-    const from = Math.max(0, end - piece.length);
-    const got = file.read(piece.subarray(0, end - from), from);
-    let at = got;
-    while (at > 0 && piece[at - 1] === LINE_FEED) at -= 1;
-    if (at > 0) return Math.min(size, from + at + 1);
-    end = from;
+/** Cuts off what a crash left behind the end, and goes on from there. */
+async function toActive(
+  storage: Storage,
+  { file, size, end, used }: ReadActive,
+  limits: LedgerLimits,
+  clock: Clock,
+): Promise<ActiveFile> {
+  if (end < used) {
+    await cutBehind(storage, file, end, used, clock);
+    return new ActiveFile(file, end, end, limits.extendBytes);
   }
-  return 0;
+  await syncFile(file);
+  return new ActiveFile(file, used, size, limits.extendBytes);
 }
 
 function holds(history: History, anchor: Anchor): boolean {

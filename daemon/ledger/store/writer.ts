@@ -11,6 +11,7 @@ import { LINE_FEED, SPACE } from "../format/line.ts";
 import type { History } from "../history.ts";
 import type { LedgerLimits, Placed } from "../types.ts";
 import { ActiveFile } from "./active-file.ts";
+import { damagedRefusal } from "./damaged.ts";
 import { ACTIVE, type Segment, segmentName, writeManifest } from "./segments.ts";
 import { pathOf } from "./storage.ts";
 
@@ -100,6 +101,7 @@ export class Writer {
   #refusalOf(submission: Submission): Refusal | null {
     const { lineBytes, batchBytes, batchLines, pendingBytes } = this.#limits;
     if (this.#closed) return new Refusal("shutting_down");
+    if (this.#history.damage !== null) return damagedRefusal(this.#history.damage);
     const line = submission.pending.find(({ bytes }) => bytes > lineBytes);
     if (line !== undefined)
       return new Refusal("too_large", {
@@ -138,7 +140,10 @@ export class Writer {
    * nothing is lost then.
    */
   seal(): Promise<Segment | null> {
-    return this.exclusively(() => this.#seal());
+    return this.exclusively(() => {
+      const { damage } = this.#history;
+      return damage === null ? this.#seal() : Promise.reject(damagedRefusal(damage));
+    });
   }
 
   /**
@@ -217,12 +222,18 @@ export class Writer {
 
   #isReadyFor(batch: Submission[]): boolean {
     const active = this.#active;
+    if (this.#history.damage !== null) return false;
     if (active === null || this.#debts.length > 0 || active.end >= this.#limits.segmentBytes) return false;
     return active.hasRoomFor(bytesOf(batch));
   }
 
   /** The same with everything that may have to come first. Never rejects. */
   async #writeBatch(batch: Submission[]): Promise<void> {
+    const { damage } = this.#history;
+    if (damage !== null) {
+      refuse(batch, damagedRefusal(damage));
+      return;
+    }
     try {
       if (this.#active !== null && this.#active.end >= this.#limits.segmentBytes) await this.#seal();
       await this.#settle();

@@ -203,13 +203,13 @@ export class BlobStore {
 
   /**
    * At the start: checks whether messages refer to the files that were being sent when an earlier
-   * run ended.
+   * run ended. Ordinals have `moved` when a person went on without lost events.
    */
-  async settle(ledger: Referring): Promise<void> {
+  async settle(ledger: Referring, moved = false): Promise<void> {
     const unsettled = new Map([...this.#waiting.entries()].filter(([, { isUnsettled }]) => isUnsettled));
     if (unsettled.size === 0) return;
     const from = Math.min(...[...unsettled.values()].map(({ sent_from: sentFrom }) => sentFrom ?? 0));
-    const referred = await referredFrom(ledger, from);
+    const referred = await referredFrom(ledger, moved ? 0 : from);
     await this.#inTurn(async () => {
       for (const [sha256, waiting] of unsettled) {
         // A message may have taken it in the meantime.

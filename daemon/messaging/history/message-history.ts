@@ -17,11 +17,11 @@ interface Page {
   events: MessageEvent[];
   /** Where the next page begins; null at the beginning of the history. */
   before: string | null;
+  unreadable: string[] | undefined;
 }
 
+const ADDITIONS: ReadonlySet<string> = new Set(["actor.add"]);
 const MESSAGES: ReadonlySet<string> = new Set(["chat.message"]);
-/** Wall time may have been set back a little since an Actor was added. */
-const CLOCK_MARGIN_MS = 24 * 3_600_000;
 /** Roughly what an event takes besides its text. */
 const EVENT_BYTES = 512;
 
@@ -38,24 +38,33 @@ export async function messageHistory(
 ): Promise<ResultOf<"message_history">> {
   const chat = chats.get(input.group_id);
   const actor = whose(chat, input.actor_id, caller);
-  const begin = new Date(Date.parse(actor.created_at) - CLOCK_MARGIN_MS).toISOString();
+  const begin = beginOf(chat, actor);
   const newestFirst: MessageEvent[] = [];
+  const unreadable: string[] = [];
   let before = input.before_event_id;
   let scanned = 0;
   for (;;) {
     const page = await olderPage(chat, input.query.trim(), before);
+    unreadable.push(...(page.unreadable ?? []));
     for (const event of page.events.reverse()) {
       const side = concerns(event, actor.id, actor.generation);
       if (side !== null && (input.mode === "all" || input.mode === side)) newestFirst.push(event);
       if (newestFirst.length > input.limit) break;
     }
-    if (newestFirst.length > input.limit) return answer(newestFirst.slice(0, input.limit));
+    if (newestFirst.length > input.limit) {
+      const shown = newestFirst.slice(0, input.limit);
+      const oldest = chat.ledger.ordinalOf(shown.at(-1)!.id)!;
+      return answer(
+        shown,
+        unreadable.filter((id) => (chat.ledger.ordinalOf(id) ?? 0) > oldest),
+      );
+    }
     // Nothing older can be this Actor's.
-    const isBehindBegin = (page.events.at(-1)?.ts ?? begin) < begin;
-    if (page.before === null || isBehindBegin) return answer(newestFirst, null);
+    const isBehindBegin = page.before !== null && (chat.ledger.ordinalOf(page.before) ?? 0) <= begin;
+    if (page.before === null || isBehindBegin) return answer(newestFirst, unreadable, null);
     scanned += estimate(chat, page, before);
     before = page.before;
-    if (scanned >= scanBytes || signal.aborted) return answer(newestFirst, before);
+    if (scanned >= scanBytes || signal.aborted) return answer(newestFirst, unreadable, before);
     await new Promise((resolve) => {
       setImmediate(resolve);
     });
@@ -65,12 +74,14 @@ export async function messageHistory(
 /** By default the next call continues before the oldest of these. */
 function answer(
   newestFirst: MessageEvent[],
+  unreadable: string[],
   continueBefore: string | null = newestFirst.at(-1)?.id ?? null,
 ): ResultOf<"message_history"> {
   return {
     events: newestFirst.reverse(),
     has_more: continueBefore !== null,
     continue_before: continueBefore,
+    ...(unreadable.length === 0 ? {} : { unreadable }),
   };
 }
 
@@ -90,14 +101,34 @@ function whose(
   });
 }
 
+/**
+ * Where this Actor was added: nothing before it can be its own. The order of the history says so, for
+ * the clock may have been set since. -1 when that isn't there any more.
+ */
+function beginOf(chat: GroupChat, { id, generation }: Pick<StoredActor, "id" | "generation">): number {
+  const { ledger } = chat;
+  let before: string | undefined;
+  for (;;) {
+    const { events, more } = ledger.page({ before, limit: LIMITS.page.max, kinds: ADDITIONS });
+    const added = events.findLast(
+      (event) =>
+        event.kind === "actor.add" && event.data.actor_id === id && event.data.generation === generation,
+    );
+    if (added !== undefined) return ledger.ordinalOf(added.id) ?? -1;
+    before = events[0]?.id;
+    // An import brought it: then nothing before the Group's own beginning is its.
+    if (!more || before === undefined) return chat.projection.begin - 1;
+  }
+}
+
 async function olderPage(chat: GroupChat, query: string, before: string | undefined): Promise<Page> {
   const request = { before, limit: LIMITS.page.max, kinds: MESSAGES };
   if (query !== "") {
-    const { events, before } = await chat.ledger.search({ query, ...request });
-    return { events: events.filter(isMessage), before };
+    const { events, before, unreadable } = await chat.ledger.search({ query, ...request });
+    return { events: events.filter(isMessage), before, unreadable };
   }
-  const { events, more } = chat.ledger.page(request);
-  return { events: events.filter(isMessage), before: more ? (events[0]?.id ?? null) : null };
+  const { events, more, unreadable } = chat.ledger.page(request);
+  return { events: events.filter(isMessage), before: more ? (events[0]?.id ?? null) : null, unreadable };
 }
 
 /** Bytes that a page cost: of the events it passed over and the texts it holds. */

@@ -1,4 +1,5 @@
 /** Operations that read and keep the ledger: `ledger_*`. */
+import { defined } from "../../../shared/defined.ts";
 import { Refusal } from "../../../shared/errors.ts";
 import type { LedgerEvent, MessageEvent } from "../../../shared/events.ts";
 import { LIMITS } from "../../../shared/limits.ts";
@@ -26,13 +27,17 @@ export class Reads {
       });
     }
     const page = chat.ledger.page({ before, after, from, limit, kinds: kindsOf(input.kinds) });
-    return { events: annotated(chat, page.events, input.with_obligation_status), has_more: page.more };
+    return {
+      events: annotated(chat, page.events, input.with_obligation_status),
+      has_more: page.more,
+      ...defined({ unreadable: page.unreadable }),
+    };
   }
 
   window(input: InputOf<"ledger_window">): ResultOf<"ledger_window"> {
     const chat = this.#chats.get(input.group_id);
     const { event_id: around, before, after } = input;
-    const { events, older, newer } = chat.ledger.window({
+    const { events, older, newer, unreadable } = chat.ledger.window({
       around,
       before,
       after,
@@ -42,6 +47,7 @@ export class Reads {
       events: annotated(chat, events, input.with_obligation_status),
       has_older: older,
       has_newer: newer,
+      ...defined({ unreadable }),
     };
   }
 
@@ -49,7 +55,7 @@ export class Reads {
   thread(input: InputOf<"ledger_thread">): ResultOf<"ledger_thread"> {
     const { ledger } = this.#chats.get(input.group_id);
     const messageAt = (ordinal: number | undefined): MessageEvent | null => {
-      const event = ordinal === undefined ? undefined : ledger.read(ordinal);
+      const event = ordinal === undefined ? undefined : ledger.readMany([ordinal])[0];
       return event?.kind === "chat.message" ? event : null;
     };
     let first = messageAt(ledger.ordinalOf(input.event_id));
@@ -84,12 +90,13 @@ export class Reads {
       events: annotated(chat, page.events, input.with_obligation_status),
       has_more: page.more,
       continue_before: page.before,
+      ...defined({ unreadable: page.unreadable }),
     };
   }
 
-  since(input: InputOf<"ledger_since">): ResultOf<"ledger_since"> {
+  async since(input: InputOf<"ledger_since">): Promise<ResultOf<"ledger_since">> {
     const { ledger } = this.#chats.get(input.group_id);
-    return { event_id: ledger.firstSince(Date.parse(input.ts), kindsOf(input.kinds)) ?? null };
+    return { event_id: (await ledger.firstSince(Date.parse(input.ts), kindsOf(input.kinds))) ?? null };
   }
 
   /** For an Actor, only what it may know. */
@@ -98,8 +105,8 @@ export class Reads {
     if (caller.kind === "actor") chat.self(caller);
     const eventIds: string[] = [];
     for (const ordinal of chat.ledger.startingWith(input.prefix)) {
-      const event = chat.ledger.read(ordinal);
-      if (mayKnow(caller, event)) eventIds.push(event.id);
+      const [event] = chat.ledger.readMany([ordinal]);
+      if (event !== undefined && mayKnow(caller, event)) eventIds.push(event.id);
       if (eventIds.length === LIMITS.eventPrefix.found) break;
     }
     return { event_ids: eventIds };
@@ -113,8 +120,8 @@ export class Reads {
     for (const id of input.event_ids) {
       const ordinal = chat.ledger.ordinalOf(id);
       if (ordinal === undefined) continue;
-      const event = chat.ledger.read(ordinal);
-      if (event.kind !== "chat.message" || !mayKnow(caller, event)) continue;
+      const [event] = chat.ledger.readMany([ordinal]);
+      if (event?.kind !== "chat.message" || !mayKnow(caller, event)) continue;
       statuses[id] = new MessageStatuses(chat, ordinal, event).status();
     }
     return { statuses };

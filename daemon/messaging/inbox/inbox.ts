@@ -346,7 +346,8 @@ export class Inbox {
       return { messages: [], batch_id: null, cursor: queue?.cursor ?? null, unread: 0 };
     }
     const events = chat.ledger.readMany(Array.from({ length: count }, (_, at) => queue.mail.at(at)));
-    await chat.ledger.appendAll([mailRead(chat, actor, events.at(-1)!.id, "user")]);
+    const last = chat.ledger.idOf(queue.mail.at(count - 1));
+    await chat.ledger.appendAll([mailRead(chat, actor, last, "user")]);
     return {
       messages: events.filter(isMessage).map((event) => ({ event, delivery: "mail", redelivered: false })),
       batch_id: null,

@@ -103,6 +103,7 @@ export class CrossGroup {
         details: { field: "dst_group_id" },
       });
     }
+    this.#chats.get(dstGroupId).ledger.checkWritable();
     const audience = (): Audience => {
       const found = resolveRecipients(this.#chats.get(dstGroupId).group.record, {
         to: address.to,

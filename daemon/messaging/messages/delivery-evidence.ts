@@ -23,9 +23,9 @@ export async function noteEvidence(
     const events = proof.event_ids.flatMap((sourceEventId) => {
       const ordinal = chat.ledger.ordinalOf(sourceEventId);
       if (ordinal === undefined) return [];
-      const event = chat.ledger.read(ordinal);
+      const [event] = chat.ledger.readMany([ordinal]);
       const batchId =
-        event.kind === "chat.message" ? new MessageStatuses(chat, ordinal, event).unproved(actorId) : null;
+        event?.kind === "chat.message" ? new MessageStatuses(chat, ordinal, event).unproved(actorId) : null;
       if (batchId === null) return [];
       return [
         chat.event("runtime.delivery", "system", {

@@ -145,8 +145,8 @@ export class Notices {
   }
 
   /**
-   * Mail is ordered by time, so the first one that isn't due ends the loop. Mail that a session
-   * holds needs no notice.
+   * Mail is in the order of its arrival, and the clock may have been set back in between: what came
+   * before a due one is due too. Mail that a session holds needs no notice.
    */
   #dueMail(actor: StoredActor, after: number, now: number, limit: number, due: Due[]): void {
     const queue = this.#chat.queueOf(actor);
@@ -154,13 +154,16 @@ export class Notices {
     const { mail } = queue;
     const held = this.#chat.inbox(actor.id).mail.through;
     const start = mail.countThrough(Math.max(queue.mailNoticed, held));
-    for (let place = start; place < Math.min(mail.count, start + limit); place += 1) {
+    let at = Number.POSITIVE_INFINITY;
+    const found: Due[] = [];
+    for (let place = Math.min(mail.count, start + BATCH) - 1; place >= start; place -= 1) {
       const ordinal = mail.at(place);
-      const { id, ts } = this.#chat.ledger.read(ordinal);
-      const at = Date.parse(ts) + after;
-      if (at > now) return;
-      due.push({ kind: "mail_notice", actor, ordinal, id, at });
+      const [event] = this.#chat.ledger.readMany([ordinal]);
+      if (event === undefined) continue;
+      at = Math.min(at, Date.parse(event.ts) + after);
+      if (at <= now) found.push({ kind: "mail_notice", actor, ordinal, id: event.id, at });
     }
+    due.push(...found.reverse().slice(0, limit));
   }
 
   #notice({ kind, actor, id }: Due): NewEvent {

@@ -52,10 +52,11 @@ export async function exportGroup(
     });
   }
   if (deps.files.stat(path) !== null || underWay.has(path)) throw occupied(path);
-  const counts = { events: chat.ledger.count, blobs: 0 };
+  const counts = { events: 0, blobs: 0 };
+  const end = chat.ledger.count;
   underWay.add(path);
   try {
-    const lines = encoded(chat, deps.clock, counts);
+    const lines = encoded(chat, deps.clock, counts, end);
     const { bytes } = await writeWhole(deps.files, path, input.group_id, lines);
     return { path, bytes, ...counts };
   } catch (error) {
@@ -117,6 +118,7 @@ async function* encoded(
   chat: GroupChat,
   clock: Clock,
   counts: { events: number; blobs: number },
+  end: number,
 ): AsyncGenerator<Uint8Array> {
   const hash = createHash("sha256");
   const line = (value: unknown): Buffer => {
@@ -140,10 +142,11 @@ async function* encoded(
       }
     }
   }
-  for (let first = 0; first < counts.events; first += EVENTS_PER_READ) {
-    const length = Math.min(EVENTS_PER_READ, counts.events - first);
-    const ordinals = Array.from({ length }, (_, at) => first + at);
-    yield Buffer.concat(chat.ledger.readMany(ordinals).map((event) => line({ event })));
+  for (let first = 0; first < end; first += EVENTS_PER_READ) {
+    const length = Math.min(EVENTS_PER_READ, end - first);
+    const events = chat.ledger.readMany(Array.from({ length }, (_, at) => first + at));
+    counts.events += events.length;
+    yield Buffer.concat(events.map((event) => line({ event })));
     await new Promise((resolve) => {
       setImmediate(resolve);
     });

@@ -81,6 +81,10 @@ export class OutboxWorker {
     const { outbox, chats, log } = this.#deps;
     const chat = chats.find(entry.source.group_id);
     if (chat === undefined) return { ...job("group_unavailable", "The Group isn't open."), answered: false };
+    if (chat.ledger.damage !== null) {
+      // What became of it couldn't be recorded.
+      return { ...job("ledger_damaged", "The Group's history is damaged."), answered: false };
+    }
     let task: Task | undefined;
     try {
       task = { entry, record: outbox.read(entry), chat, signal, answered: false };

@@ -68,7 +68,10 @@ export class ReceiverGroups {
       // The Group may have been reset while we waited. What was meant for the old one isn't for the
       // new one.
       if (this.#registry.find(groupId) !== group) throw new PeerRefusal("io_error");
-      return await step(this.#chats.get(groupId));
+      const chat = this.#chats.get(groupId);
+      // Temporary for the sender: a person here decides.
+      chat.ledger.checkWritable();
+      return await step(chat);
     } finally {
       release();
     }

@@ -66,13 +66,16 @@ export function resetAt({ resetAt: reset, group }: GroupChat, { grant, now }: Ad
 }
 
 /**
- * Whether a message whose window ended then may have come before a reset, which removed the memory
- * of what had arrived: nothing proves that such a message never came.
+ * Whether a message whose window ended then may have come before a reset, or before a loss that a
+ * person went on from. Either removed the memory of what had arrived: nothing proves that such a
+ * message never came.
  */
 export function mayBeForgotten(chat: GroupChat, admission: Admission, deliverBefore: number): boolean {
   const begun = resetAt(chat, admission);
   const reach = (LIMITS.connect.deliverSeconds + LIMITS.connect.skewSeconds) * 1000;
-  return begun !== null && deliverBefore <= begun + reach;
+  if (begun !== null && deliverBefore <= begun + reach) return true;
+  const { forgottenAt } = chat;
+  return forgottenAt !== null && deliverBefore <= Date.parse(forgottenAt) + reach;
 }
 
 /**

@@ -271,10 +271,12 @@ export class Receiver implements AdmittingReceiver {
     const chat = this.#groups.read(targetGroupId);
     const event = receivedMessage(chat, proof.source_instance_id, deliveryId);
     if (event === null) {
+      // It may be among the events that are missing.
+      chat.ledger.checkWritable();
       // PEER-042.
       const now = this.#deps.clock.now();
       if (mayBeForgotten(chat, { grant, now }, now)) {
-        throw new PeerRefusal("connect_peer_denied", "The Group was reset recently.");
+        throw new PeerRefusal("connect_peer_denied", "What had arrived in the Group was forgotten since.");
       }
       return { receipt: null };
     }

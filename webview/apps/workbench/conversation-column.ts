@@ -43,7 +43,7 @@ export function conversationColumn(column: ConversationColumn): TemplateResult {
       ?administrator=${administrator}
       ?searching=${search !== null}
     ></svc-group-header>
-    ${failure(problem)}
+    ${failure(problem)}${damaged(column)}
     <div class="stage">
       <svc-feed
         ${ref(feed)}
@@ -62,6 +62,14 @@ export function conversationColumn(column: ConversationColumn): TemplateResult {
       ?administrator=${administrator}
       ?dragging=${dragging}
     ></svc-composer>`;
+}
+
+function damaged({ conversation, host, groups, administrator }: ConversationColumn) {
+  const { groupId } = conversation;
+  const damage = groups.find(groupId)?.damage;
+  if (damage === undefined) return nothing;
+  void import("../../groups/damage-line.ts");
+  return html`<svc-damage .host=${host} .groupId=${groupId} .damage=${damage} ?administrator=${administrator}></svc-damage>`;
 }
 
 /** The search, the thread or a slot, over the feed or beside it. */
