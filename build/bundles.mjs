@@ -10,7 +10,7 @@ const KiB = 1024;
  * imports when they are first needed, because loading all of it would cost memory that stays.
  */
 export const NODE_BUNDLES = [
-  { name: "cli", entry: "cli/main.ts", budget: 285 * KiB },
+  { name: "cli", entry: "cli/main.ts", budget: 300 * KiB },
   { name: "mcp", entry: "mcp-server/main.ts", budget: 345 * KiB },
   { name: "websocket", entry: "client/web-socket.ts", budget: 77 * KiB },
   { name: "qr", entry: "cli/qr-code.ts", budget: 48 * KiB },
@@ -27,8 +27,8 @@ export const NODE_BUNDLES = [
  * configuration.
  */
 export const EXTENSION_BUNDLES = [
-  { name: "extension", entry: "extension/extension.ts", budget: 112 * KiB },
-  { name: "commands", entry: "extension/commands/all.ts", budget: 36 * KiB },
+  { name: "extension", entry: "extension/extension.ts", budget: 122 * KiB },
+  { name: "commands", entry: "extension/commands/all.ts", budget: 40 * KiB },
   { name: "webviews", entry: "extension/webviews/shown-webviews.ts", budget: 60 * KiB },
   { name: "terminals", entry: "extension/terminals/command-on-path.ts", budget: 3 * KiB },
   { name: "joining", entry: "extension/agents/joining.ts", budget: 3 * KiB },
@@ -64,7 +64,7 @@ export const WEB_BUNDLES = [
  */
 export const PAGE_FILES = ["webview/apps/workbench/manifest.webmanifest", "webview/apps/workbench/icon.png"];
 export const WORKER_BUNDLES = [
-  { name: "service-worker", entry: "webview/notifications/service-worker.ts", budget: 4 * KiB },
+  { name: "service-worker", entry: "webview/notifications/service-worker.ts", budget: 6 * KiB },
 ];
 
 /**

@@ -3,14 +3,16 @@
  * title, an instance by its unique name, an event or a Direct connection by the beginning of its
  * id.
  */
+
 import type { DaemonClient, Envelope } from "../client/client.ts";
 import { closest } from "../shared/closest.ts";
 import { Refusal } from "../shared/errors.ts";
+import { quotedName } from "../shared/foreign-text.ts";
 import { ID_PATTERNS } from "../shared/id-patterns.ts";
 import { LIMITS } from "../shared/limits.ts";
 import type { DirectRelation } from "../shared/operations/direct.ts";
 import type { ResultOf } from "../shared/operations/registry.ts";
-import { oneLine } from "./output.ts";
+import { labelled } from "../shared/voice.ts";
 import { UsageError } from "./usage-error.ts";
 
 /** Fewer digits of an event's id are treated as a mistake. */
@@ -30,7 +32,7 @@ interface Titled {
 export function listed(groups: readonly Titled[]): string {
   const lines = groups
     .slice(0, SHOWN)
-    .map(({ group_id: groupId, title }) => `  ${groupId}  ${oneLine(title)}`);
+    .map(({ group_id: groupId, title }) => `  ${groupId}  ${labelled(title)}`);
   const more = groups.length - lines.length;
   return [...lines, ...(more > 0 ? [`  and ${more} more: 'svc group list'`] : [])].join("\n");
 }
@@ -56,13 +58,13 @@ export async function groupNamed(client: DaemonClient, typed: string): Promise<s
       groups.map((group) => group.title),
     );
     throw new Refusal("group_not_found", {
-      specifics: `There is no Group '${oneLine(typed)}'.`,
-      ...(title === null ? {} : { remedy: `Did you mean '${oneLine(title)}'?` }),
+      specifics: `There is no Group '${quotedName(typed)}'.`,
+      ...(title === null ? {} : { remedy: `Did you mean '${quotedName(title)}'?` }),
     });
   }
   if (found.length > 1)
     throw new UsageError(
-      `${found.length} Groups are called '${oneLine(typed)}'. Use the id of one:\n${listed(found)}`,
+      `${found.length} Groups are called '${quotedName(typed)}'. Use the id of one:\n${listed(found)}`,
     );
   return only.group_id;
 }
@@ -75,7 +77,7 @@ export async function eventNamed(client: DaemonClient, groupId: string, typed: s
   const prefix = typed.toLowerCase();
   if (!EVENT_PREFIX.test(prefix))
     throw new UsageError(
-      `'${oneLine(typed)}' isn't an event id. Type an id, or its first 4 or more characters, as 'svc tail' shows it.`,
+      `'${quotedName(typed)}' isn't an event id. Type an id, or its first 4 or more characters, as 'svc tail' shows it.`,
     );
   if (ID_PATTERNS.event.test(prefix)) return prefix;
   const { event_ids: eventIds } = await client.result("ledger_find", { group_id: groupId, prefix });
@@ -110,10 +112,10 @@ type Choice = readonly [id: string, title: string];
 /** The only choice; undefined if there is none. Throws a UsageError if there are several. */
 function only(what: string, typed: string, choices: readonly Choice[]): string | undefined {
   if (choices.length <= 1) return choices[0]?.[0];
-  const shown = choices.slice(0, SHOWN).map(([id, title]) => `  ${oneLine(id)}  ${oneLine(title)}`);
+  const shown = choices.slice(0, SHOWN).map(([id, title]) => `  ${labelled(id)}  ${labelled(title)}`);
   if (choices.length > SHOWN) shown.push("  and more");
   throw new UsageError(
-    `${choices.length} ${what} are called '${oneLine(typed)}'. Use the id of one:\n${shown.join("\n")}`,
+    `${choices.length} ${what} are called '${quotedName(typed)}'. Use the id of one:\n${shown.join("\n")}`,
   );
 }
 
@@ -124,8 +126,8 @@ function notCalled(what: string, typed: string, choices: readonly Choice[]): Ref
     choices.map(([, one]) => one),
   );
   return new Refusal("connect_not_granted", {
-    specifics: `${what} '${oneLine(typed)}'.`,
-    remedy: title === null ? "'svc connect' lists what there is." : `Did you mean '${oneLine(title)}'?`,
+    specifics: `${what} '${quotedName(typed)}'.`,
+    remedy: title === null ? "'svc connect' lists what there is." : `Did you mean '${quotedName(title)}'?`,
   });
 }
 
@@ -175,7 +177,7 @@ export async function remoteGroupNamed(
   if (named !== undefined) return named;
   if (!others) throw notCalled("This Group isn't connected to a Group", typed, choices);
   throw new Refusal("connect_not_granted", {
-    specifics: `This Group has no connection of its own to a Group '${oneLine(typed)}' of that instance.`,
+    specifics: `This Group has no connection of its own to a Group '${quotedName(typed)}' of that instance.`,
     remedy: "Name any other Group of it by its id.",
   });
 }

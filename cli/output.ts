@@ -1,24 +1,17 @@
 /**
  * The output for people and scripts. Text from messages is shown without control characters that
- * steer a terminal.
+ * steer a terminal and without what hides or turns text.
  */
+import { escapedText, shownName, shownText } from "../shared/foreign-text.ts";
 
-/** Everything except line feeds and tabs that a terminal would act on or that reverses text. */
-// oxlint-disable-next-line no-control-regex
-const STEERING = /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/gu;
-
-/** Foreign text made safe to show: control characters become visible symbols. */
+/** Foreign text made safe to show: what steers, hides or turns text becomes visible signs. */
 export function plain(text: string): string {
-  return text.replace(STEERING, (character) => {
-    const code = character.codePointAt(0) ?? 0;
-    if (code < 0x20) return String.fromCodePoint(0x2400 + code);
-    return code === 0x7f ? "\u2421" : "\ufffd";
-  });
+  return shownText(text.replaceAll(/\r\n?|[\u0085\u2028\u2029]/g, "\n"));
 }
 
 /** The same on one line. */
 export function oneLine(text: string): string {
-  return plain(text).replace(/\s+/gu, " ").trim();
+  return shownName(text).trim();
 }
 
 const STYLES = { bold: "1", dim: "2", red: "31", green: "32", yellow: "33" } as const;
@@ -45,7 +38,7 @@ export class Output {
 
   /** One JSON document on one line. */
   document(value: unknown): void {
-    process.stdout.write(`${JSON.stringify(value)}\n`);
+    process.stdout.write(`${escapedText(JSON.stringify(value))}\n`);
   }
 
   /** To standard error: progress, warnings, errors. */

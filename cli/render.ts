@@ -1,7 +1,9 @@
 /** Events, times and Actors as people read them. */
+
 import type { LedgerEvent, MessageEvent } from "../shared/events.ts";
-import { addressOf, isFromElsewhere, partiesOf } from "../shared/message-parties.ts";
+import { addressOf, partiesOf } from "../shared/message-parties.ts";
 import { sizeWords } from "../shared/size-words.ts";
+import { authorWords, labelled, localId, noticeWords, quoted } from "../shared/voice.ts";
 import { type Output, oneLine, plain } from "./output.ts";
 
 /** Local time to the second. Anything that isn't a time stays unchanged. */
@@ -33,6 +35,9 @@ export const WITHDRAWAL_WORDS = {
   unconfirmed: "Withdrawn here; not confirmed by the other instance",
 };
 
+/** What is quoted of a notice or a remark. */
+const NOTICE_CHARACTERS = 400;
+
 const MODES = { send: "", mail: "mail", request_reply: "wants a reply" } as const;
 
 /** One event: a message with its text indented, anything else on one line. */
@@ -42,30 +47,30 @@ export function printEvent(out: Output, event: LedgerEvent): void {
     return;
   }
   const { title, message }: Readonly<Record<string, unknown>> = event.data;
-  const told = [title, message].filter((part) => typeof part === "string").map((part) => oneLine(part));
+  const told = [title, message]
+    .filter((part) => typeof part === "string")
+    .map((part) => (event.kind === "system.notify" ? noticeWords(part, NOTICE_CHARACTERS) : labelled(part)));
   const words = told.length > 0 ? `  ${told.join(": ")}` : "";
-  out.line(`${headOf(out, event, event.by)}  ${oneLine(event.kind)}${words}  ${out.style("dim", event.id)}`);
+  out.line(`${headOf(out, event)}  ${oneLine(event.kind)}${words}  ${out.style("dim", event.id)}`);
 }
 
-function headOf(out: Output, { ts }: LedgerEvent, by: string): string {
-  return `${out.style("dim", moment(ts))}  ${out.style("bold", oneLine(by))}`;
+function headOf(out: Output, event: LedgerEvent): string {
+  return `${out.style("dim", moment(event.ts))}  ${out.style("bold", authorWords(event))}`;
 }
 
 function printMessage(out: Output, event: MessageEvent): void {
   const { data } = event;
-  const parties = partiesOf(event, oneLine);
-  // Local Actors and people are shown by their ids. An instance's id means nothing to a reader.
-  const by =
-    parties.from !== null && isFromElsewhere(data) ? `${parties.sender} of ${parties.from}` : event.by;
+  const parties = partiesOf(event, localId);
   const mode = MODES[data.message_mode];
   const to = addressOf(parties);
-  const head = headOf(out, event, by);
+  const head = headOf(out, event);
   out.line(`${head} → ${to}${mode === "" ? "" : `  [${mode}]`}  ${out.style("dim", event.id)}`);
   if (data.reply_to) out.line(`    ${out.style("dim", `reply to ${data.reply_to}`)}`);
-  for (const line of plain(data.text).split("\n")) out.line(`    ${line}`);
-  if (data.insight) out.line(`    ${out.style("yellow", `insight: ${oneLine(data.insight)}`)}`);
+  for (const line of plain(data.text).split("\n")) out.line(`    ${out.style("dim", ">")} ${line}`.trimEnd());
+  if (data.insight)
+    out.line(`    ${out.style("yellow", `insight: ${quoted(data.insight, NOTICE_CHARACTERS)}`)}`);
   for (const file of data.attachments)
     out.line(
-      `    ${out.style("dim", `file: ${oneLine(file.name)} (${sizeWords(file.bytes)}) ${file.sha256}`)}`,
+      `    ${out.style("dim", `file: ${quoted(file.name)} (${sizeWords(file.bytes)}) ${file.sha256}`)}`,
     );
 }

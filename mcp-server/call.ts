@@ -7,6 +7,7 @@ import { ERRORS, fieldSentence } from "../shared/errors.ts";
 import { LIMITS } from "../shared/limits.ts";
 import type { DerivedTool } from "./derive.ts";
 import { HELP } from "./help.ts";
+import { told } from "./told.ts";
 import { TOOLS, type Tool } from "./tools.ts";
 
 /** The daemon as an Actor reaches it. */
@@ -44,7 +45,7 @@ function tellsItself(error: unknown): error is { body(): ToolError } {
 }
 
 function errorResult(error: ToolError): ToolResult {
-  const envelope = { ok: false, error };
+  const envelope = { ok: false, error: told(error) };
   return {
     content: [{ type: "text", text: JSON.stringify(envelope) }],
     structuredContent: envelope,
@@ -162,10 +163,9 @@ export class ToolCaller {
       const group = plan.inGroup ? { group_id: await this.#port.group() } : {};
       const envelope = await this.#port.call(operation, { ...group, ...input }, { signal });
       if (!envelope.ok) return errorResult(inArguments(tool, envelope.error));
-      return {
-        content: [{ type: "text", text: JSON.stringify(envelope) }],
-        structuredContent: { ...envelope },
-      };
+      const { result } = envelope;
+      const answer = { ...envelope, result: told(result) };
+      return { content: [{ type: "text", text: JSON.stringify(answer) }], structuredContent: answer };
     } catch (error) {
       signal.throwIfAborted();
       if (tellsItself(error)) return errorResult(error.body());

@@ -1,6 +1,7 @@
 /** Words for the states of a link to an account, the same in every port. */
-import { shownName } from "./foreign-text.ts";
+
 import type { ResultOf } from "./operations/registry.ts";
+import { quoted } from "./voice.ts";
 
 const STATES = {
   not_linked: "not linked",
@@ -18,7 +19,7 @@ type Joined = ResultOf<"account_show">["joined"][number];
 
 /** That an instance joined the account. Someone may have been tricked into letting it in. */
 export function joinedSentence({ name, retired }: Pick<Joined, "name" | "retired">): string {
-  const who = shownName(name);
+  const who = quoted(name);
   return retired ? `${who} joined your account and has been retired since.` : `${who} joined your account.`;
 }
 

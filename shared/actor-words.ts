@@ -2,9 +2,10 @@
  * An Actor's state in the words of its row, in a browser and in an editor. The daemon decides the
  * state; this only chooses the words.
  */
-import { shownName } from "./foreign-text.ts";
+
 import { NOT_CONNECTED, RUNS_UNTOLD } from "./names.ts";
 import type { ActorWithPresence } from "./operations/actors.ts";
+import { titleOf } from "./voice.ts";
 
 /** How much a state asks for attention. */
 export type Tone = "quiet" | "good" | "attention" | "bad";
@@ -100,7 +101,7 @@ export function hasConversations(actor: Pick<ActorWithPresence, "runner" | "runt
   return hasTerminal(actor) && (actor.runtime === "claude" || actor.runtime === "codex");
 }
 
-/** The name people see: the title where there is one, else the id. */
+/** The name people see: the title where there is one that can be nobody else's, else the id. */
 export function actorName(actor: { id: string; title: string }): string {
-  return shownName(actor.title === "" ? actor.id : actor.title);
+  return titleOf(actor.title, actor.id);
 }

@@ -2,10 +2,12 @@
  * What a connection of any kind says to people: with whom, how it came about, its state, and how it
  * is ended. Pure.
  */
+
 import type { Tone } from "./actor-words.ts";
 import { shownName } from "./foreign-text.ts";
 import type { Connection } from "./operations/connect.ts";
 import type { ResultOf } from "./operations/registry.ts";
+import { labelled } from "./voice.ts";
 
 const KINDS = {
   account: "your account",
@@ -61,8 +63,8 @@ export function connectionSentence({ state, error, remote, kind }: Connection): 
 /** "Lab at office", or the instance alone if all of its Groups are meant. */
 export function connectionName({ remote }: Pick<Connection, "remote">): string {
   if (remote === null) return "no one yet";
-  const name = shownName(remote.name ?? remote.instance_id);
-  return remote.title === null ? name : `${shownName(remote.title)} at ${name}`;
+  const name = labelled(remote.name ?? remote.instance_id);
+  return remote.title === null ? name : `${labelled(remote.title)} at ${name}`;
 }
 
 /** With how many Groups of other accounts a Group is connected. Null isn't zero (SNAP-014). */

@@ -1,4 +1,5 @@
 /** Suggests a name for one that was typed and doesn't exist. */
+import { quotedName } from "./foreign-text.ts";
 
 /**
  * How many characters differ, are missing, are extra or are swapped with their neighbor (optimal
@@ -48,5 +49,5 @@ export function closest(typed: string, candidates: Iterable<string>): string | n
 /** ` Did you mean 'coder'?`, or nothing. */
 export function didYouMean(typed: string, candidates: Iterable<string>, prefix = ""): string {
   const name = closest(typed, candidates);
-  return name === null ? "" : ` Did you mean '${prefix}${name}'?`;
+  return name === null ? "" : ` Did you mean '${prefix}${quotedName(name)}'?`;
 }

@@ -2,12 +2,13 @@
  * A Group's connections as its header sums them up, and what a Direct one is in a word. The rest of
  * the words is in connection-words.ts, which no first load needs. Pure.
  */
+
 import type { Tone } from "./actor-words.ts";
 import { connectionName, connectionStateWord } from "./any-connection-words.ts";
 import { directStateWords } from "./direct-words.ts";
-import { shownName } from "./foreign-text.ts";
 import type { Connection } from "./operations/connect.ts";
 import type { DirectRelation } from "./operations/direct.ts";
+import { labelled } from "./voice.ts";
 
 /** Codicons. */
 export type Icon =
@@ -32,7 +33,7 @@ export interface ConnectionWords {
 
 /** "Lab at office", as the other side calls itself. */
 export function peerName({ remote }: Pick<DirectRelation, "remote">): string {
-  return remote === null ? "no one yet" : `${shownName(remote.title)} at ${shownName(remote.name)}`;
+  return remote === null ? "no one yet" : `${labelled(remote.title)} at ${labelled(remote.name)}`;
 }
 
 /** The time for approval is running, and a person here has to compare words. */
@@ -57,7 +58,7 @@ function directBrief(relation: DirectRelation): Brief {
   const { online, error, remote } = relation;
   return {
     name: peerName(relation),
-    place: shownName(remote?.name ?? ""),
+    place: labelled(remote?.name ?? ""),
     word: directStateWords(relation),
     standing: online ? (error === null ? "online" : "refused") : "offline",
   };
@@ -67,7 +68,7 @@ function externalBrief(connection: Connection): Brief {
   const { state, remote } = connection;
   return {
     name: connectionName(connection),
-    place: shownName(remote?.title ?? remote?.name ?? ""),
+    place: labelled(remote?.title ?? remote?.name ?? ""),
     word: connectionStateWord(state),
     standing: state === "reached" ? "online" : state === "not_tried" ? "unknown" : "offline",
   };

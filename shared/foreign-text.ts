@@ -7,10 +7,10 @@ import { INVISIBLE, JOINED_EMOJI } from "./invisible.ts";
 import { LIMITS } from "./limits.ts";
 
 /**
- * More characters that show nothing: fillers, annotation marks, and the tags that spell text which
- * only programs read.
+ * More characters that show nothing: separators of lines, fillers, annotation marks, and the tags
+ * that spell text which only programs read.
  */
-const FILLERS = "\\u3164\\uffa0\\ufff9-\\ufffb\\u{e0000}-\\u{e007f}";
+const FILLERS = "\\u2028\\u2029\\u2800\\u3164\\uffa0\\ufff9-\\ufffb\\u{e0000}-\\u{e007f}";
 /**
  * One variation selector belongs to the character before it. A row of them carries something else.
  */
@@ -23,10 +23,7 @@ const SMUGGLED = `${FLAG}|[${FILLERS}]|(?<=${SELECTOR})${SELECTOR}`;
 let allInvisible: RegExp | undefined;
 
 function everythingInvisible(): RegExp {
-  allInvisible ??= new RegExp(
-    `${JOINED_EMOJI}|${INVISIBLE.source}|[\\u00ad\\u034f\\u115f\\u1160\\u17b4\\u17b5\\u180e]|${SMUGGLED}`,
-    "gv",
-  );
+  allInvisible ??= new RegExp(`${JOINED_EMOJI}|${INVISIBLE.source}|[\\p{DI}--${SELECTOR}]|${SMUGGLED}`, "gv");
   return allInvisible;
 }
 
@@ -47,16 +44,44 @@ function picture(character: string): string {
   return code === 0x7f ? "\u2421" : "\ufffd";
 }
 
+/** Whether a part of it can't be seen, or changes how the rest is shown. Lines count as such. */
+export function hidesText(text: string): boolean {
+  return Array.from(text.matchAll(everythingInvisible())).some(([found]) => found.length <= 2);
+}
+
 /** A name, title, address or file name, on one line. */
 export function shownName(name: string): string {
   return name.replaceAll(/\s+/gu, " ").replace(everythingInvisible(), picture);
 }
 
-/** The same for a name that a sentence quotes, shortened to what people read. */
-export function quotedName(name: string): string {
-  const shown = Array.from(shownName(name));
-  const most = LIMITS.quotedCharacters;
+/** Every kind of quotation mark, and what looks like one. */
+const MARKS =
+  /["'`\u00b4\p{Pi}\p{Pf}\u02b9-\u02bd\u02dd\u02ee\u201a\u201e\u2032-\u2037\u275b-\u2760\u3003\u301d-\u301f\uff02\uff07\u{1f676}-\u{1f678}]/gu;
+/** More marks on one letter would reach over its neighbours. */
+const STACKED = /(\p{M}{4})\p{M}+/gu;
+
+/**
+ * The same for a name that a sentence puts in quotation marks: shortened to what people read, and
+ * with nothing that could end the quotation.
+ */
+export function quotedName(name: string, most: number = LIMITS.quotedCharacters): string {
+  const inside = shownName(name).trim().replace(MARKS, "’").replace(STACKED, "$1");
+  const shown = Array.from(inside.replace(/^\p{M}/u, "◌$&"));
   return shown.length <= most ? shown.join("") : `${shown.slice(0, most - 1).join("")}…`;
+}
+
+/**
+ * JSON in which what hides or turns text is escaped. It reads as the same value, and a terminal or
+ * a model sees nothing that isn't there.
+ */
+export function escapedText(json: string): string {
+  return json.replace(everythingInvisible(), (found) => {
+    if (found.length > 2 || found === "\n") return found;
+    return Array.from(
+      { length: found.length },
+      (_, at) => `\\u${found.charCodeAt(at).toString(16).padStart(4, "0")}`,
+    ).join("");
+  });
 }
 
 /** Someone's text; lines stay. */

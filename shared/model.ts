@@ -4,7 +4,9 @@
  */
 
 import * as z from "zod";
+import { hidesText } from "./foreign-text.ts";
 import { ID_PATTERNS } from "./id-patterns.ts";
+import { imitates } from "./imitation.ts";
 import { withoutInvisible } from "./invisible.ts";
 import { LIMITS } from "./limits.ts";
 
@@ -44,6 +46,16 @@ export function label(bytes: number) {
   );
 }
 
+/**
+ * A label that someone gives something now. It can't be taken for words of svc or of the person.
+ * What was stored before may be different, and is shown as an id or quoted.
+ */
+export function newLabel(bytes: number) {
+  return label(bytes)
+    .refine((value) => !hidesText(value), { error: "contains a character that can't be seen", abort: true })
+    .refine((value) => !imitates(value), "could be taken for words of svc or of the person");
+}
+
 export const GroupId = z.string().regex(ID_PATTERNS.group, "isn't a Group id (g_ followed by 12 hex digits)");
 export const ScopeKey = z
   .string()
@@ -75,6 +87,8 @@ export const NewActorId = ActorId.refine(
   (id) => !(RESERVED_ACTOR_IDS as readonly string[]).includes(id.toLowerCase()),
   "is a reserved name",
 );
+/** What a new Actor may be called now. */
+export const AddedActorId = NewActorId.refine((id) => !imitates(id), "could be taken for svc or the person");
 
 export const Limit = z.int().min(1).max(LIMITS.page.max);
 export const ClientId = text(LIMITS.message.clientIdBytes).min(1);

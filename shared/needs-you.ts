@@ -2,10 +2,12 @@
  * What a notification says about something that waits for the person: in a browser's window, on a
  * phone, and in an editor alike. It never quotes a message.
  */
+
 import { actorName } from "./actor-words.ts";
 import { shownName } from "./foreign-text.ts";
 import type { NotificationKind } from "./operations/notification-kinds.ts";
 import type { NeedsYouItem } from "./operations/notifications.ts";
+import { labelled, quoted } from "./voice.ts";
 
 const BODIES: Record<NotificationKind, string> = {
   waiting: "waits for you",
@@ -20,9 +22,9 @@ export function notificationWords(item: Omit<NeedsYouItem, "key" | "since">): {
   body: string;
 } {
   const { kind, actor, group_title: groupTitle, reason } = item;
-  const group = shownName(groupTitle);
+  const group = quoted(groupTitle);
   const body = reason === "" ? BODIES[kind] : shownName(reason);
-  if (actor !== null) return { title: `${actorName(actor)} in ${group}`, body };
+  if (actor !== null) return { title: `${labelled(actorName(actor))} in ${group}`, body };
   return kind === "connection"
     ? { title: `Another instance wants to connect to ${group}`, body }
     : { title: `A message in ${group}`, body };

@@ -1,4 +1,5 @@
 /** The caller, access tokens, the advertised origin and the exhibit. */
+import { labelled } from "../../shared/voice.ts";
 import type { CommandContext } from "../context.ts";
 import { groupNamed } from "../lookup.ts";
 import { oneLine } from "../output.ts";
@@ -45,7 +46,7 @@ export async function listTokens(context: CommandContext): Promise<number> {
         token.groups.join(",") || (token.kind === "administrator" ? "all" : "none"),
         moment(token.created_at),
         token.last_used_at === null ? "never" : moment(token.last_used_at),
-        oneLine(token.name),
+        labelled(token.name),
       ]),
     );
   });

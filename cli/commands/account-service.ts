@@ -1,5 +1,5 @@
 /** Runs and administers the account service. It is loaded only by these commands. */
-import { shownName } from "../../shared/foreign-text.ts";
+import { labelled } from "../../shared/voice.ts";
 import type { CommandContext } from "../context.ts";
 import { oneLine } from "../output.ts";
 import { moment } from "../render.ts";
@@ -50,7 +50,7 @@ export async function listMembers(context: CommandContext): Promise<number> {
       context.out.table(
         ["NAME", "STATE", "DEVICES", "MEMBER"],
         members.map(({ id, name, is_admin: isAdmin, is_disabled: isDisabled, devices }) => [
-          shownName(name),
+          labelled(name),
           [isAdmin && "administrator", isDisabled && "disabled"].filter(Boolean).join(", "),
           String(devices),
           id,
@@ -77,8 +77,8 @@ export async function listDevices(context: CommandContext): Promise<number> {
       context.out.table(
         ["NAME", "MEMBER", "VERSION", "LAST CONTACT", "DEVICE"],
         devices.map(({ id, name, member, version, is_retired: isRetired, last_contact: contact }) => [
-          shownName(name),
-          shownName(member),
+          labelled(name),
+          labelled(member),
           oneLine(version ?? ""),
           isRetired ? "retired" : contact === null ? "not registered" : moment(contact),
           id,

@@ -1,4 +1,5 @@
 /** The link to an account: made, shown and ended. */
+
 import { commandLine } from "../../client/failures.ts";
 import { accountStateWords, joinedSentence } from "../../shared/account-words.ts";
 import {
@@ -8,9 +9,9 @@ import {
   kindWord,
 } from "../../shared/any-connection-words.ts";
 import { CONNECTION_CHOICES } from "../../shared/connection-choices.ts";
-import { shownName } from "../../shared/foreign-text.ts";
 import type { Connection } from "../../shared/operations/connect.ts";
 import type { ResultOf } from "../../shared/operations/registry.ts";
+import { labelled, quoted } from "../../shared/voice.ts";
 import { openInBrowser } from "../browser.ts";
 import { agreed } from "../consent.ts";
 import type { CommandContext } from "../context.ts";
@@ -67,7 +68,7 @@ async function confirmed(context: CommandContext): Promise<number> {
     const mayBeNamed = shown.state === "linked" && shown.account_label === null && shown.error === null;
     if (mayBeNamed && performance.now() - linkedAt < NAMED_MS) continue;
     const isLinked = shown.state === "linked";
-    if (isLinked) context.out.line(`Linked${labelled(shown)}.`);
+    if (isLinked) context.out.line(`Linked${accountName(shown)}.`);
     // A device of the account, and yet the account may not list this instance.
     const problem = isLinked ? shown.error : (shown.error ?? "It wasn't confirmed.");
     if (problem !== null) context.out.note(`svc: ${context.suggested(oneLine(problem))}`);
@@ -157,7 +158,7 @@ export async function show(context: CommandContext): Promise<number> {
     context.out.table(
       ["NAME", "REACHED AT", "VERSION", "ACCOUNT HEARD FROM IT", "INSTANCE"],
       instances.map((entry) => [
-        shownName(entry.display_name) + (entry.instance_id === connect?.instance_id ? " (this one)" : ""),
+        labelled(entry.display_name) + (entry.instance_id === connect?.instance_id ? " (this one)" : ""),
         entry.public_origin ?? "not reachable",
         oneLine(entry.client_version),
         moment(entry.registered_at),
@@ -196,7 +197,7 @@ export function printJoined(
 
 function printLink(context: CommandContext, shown: ResultOf<"account_show">): void {
   const { state, account_origin: origin, public_origin: publicOrigin, pending, error } = shown;
-  const fields: [string, string][] = [["account", `${accountStateWords(state)}${labelled(shown)}`]];
+  const fields: [string, string][] = [["account", `${accountStateWords(state)}${accountName(shown)}`]];
   if (origin !== null) fields.push(["service", origin]);
   if (state === "linked") {
     fields.push(["reached at", publicOrigin ?? "nowhere: others of the account can't send to this instance"]);
@@ -212,6 +213,6 @@ function printLink(context: CommandContext, shown: ResultOf<"account_show">): vo
     context.out.note(`Link it with: ${context.command("link", "--account", "ORIGIN")}`);
 }
 
-function labelled({ account_label: label }: ResultOf<"account_show">): string {
-  return label === null ? "" : ` to ${shownName(label)}`;
+function accountName({ account_label: label }: ResultOf<"account_show">): string {
+  return label === null ? "" : ` to ${quoted(label)}`;
 }

@@ -1,4 +1,5 @@
 /** The Actors of a Group. */
+
 import { programsOnPath, svcCommand } from "../../client/programs.ts";
 import { type AgentClient, agentClient, agentSteps } from "../../shared/agent-clients.ts";
 import type { Actor } from "../../shared/model.ts";
@@ -6,6 +7,7 @@ import { NOT_CONNECTED } from "../../shared/names.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import type { InputOf, ResultOf } from "../../shared/operations/registry.ts";
 import { type MissingWords, missingWords } from "../../shared/start-words.ts";
+import { labelled } from "../../shared/voice.ts";
 import { agreed } from "../consent.ts";
 import type { CommandContext } from "../context.ts";
 import { readInput } from "../input.ts";
@@ -139,7 +141,7 @@ export async function list(context: CommandContext): Promise<number> {
         stateOf(presence) === NOT_CONNECTED ? "" : reasonsOf(presence),
         String(presence.unread_mail),
         String(presence.pending),
-        oneLine(title),
+        labelled(title),
       ]),
     );
   });
@@ -168,7 +170,7 @@ function printActor(context: CommandContext, actor: ActorWithPresence): void {
   const { out } = context;
   const { presence } = actor;
   const { held } = presence;
-  out.line(`${out.style("bold", actor.id)}  ${oneLine(actor.title)}`);
+  out.line(`${out.style("bold", actor.id)}  ${labelled(actor.title)}`);
   out.fields([
     ["role", actor.role],
     ["state", stateAndReason(presence)],

@@ -1,5 +1,6 @@
 /** Other instances and their Groups, as this daemon knows them. */
 
+import { labelled } from "../../shared/voice.ts";
 import { openInBrowser } from "../browser.ts";
 import type { CommandContext } from "../context.ts";
 import { instanceNamed, remoteGroupNamed } from "../lookup.ts";
@@ -32,19 +33,19 @@ export async function connect(context: CommandContext): Promise<number> {
         return out.line("The other side hasn't been reached yet, so its Actors aren't known.");
       out.note(`as of ${moment(catalog.checked_at)}${fresh ? "" : ", a while ago"}`);
       for (const group of catalog.groups) {
-        out.line(`${oneLine(group.group_id)}  ${oneLine(group.title)}`);
+        out.line(`${labelled(group.group_id)}  ${labelled(group.title)}`);
         for (const { id, title, role, enabled } of group.actors) {
-          out.line(`  ${oneLine(id)}  ${oneLine(title)}  ${role ?? ""}${enabled ? "" : ", disabled"}`);
+          out.line(`  ${labelled(id)}  ${labelled(title)}  ${role ?? ""}${enabled ? "" : ", disabled"}`);
         }
       }
       if (next !== null) out.note(`For more, use --after ${oneLine(next)}.`);
       return;
     }
     for (const { instance_id: instanceId, display_name: displayName } of found.instances) {
-      out.line(`${instanceId}  ${oneLine(displayName ?? "")}`);
+      out.line(`${instanceId}  ${labelled(displayName ?? "")}`);
     }
     for (const { instance, group_id: groupId, title, transport } of found.external_groups) {
-      out.line(`${instance.instance_id} ${oneLine(groupId)}  ${oneLine(title)}  ${transport}`);
+      out.line(`${instance.instance_id} ${labelled(groupId)}  ${labelled(title)}  ${transport}`);
     }
     if (unconfirmed !== null) out.note(unconfirmed);
     else if (found.instances.length + found.external_groups.length === 0) {

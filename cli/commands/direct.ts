@@ -1,4 +1,5 @@
 /** Direct connections: the listener, invitations and their states. */
+
 import { createHash } from "node:crypto";
 import { createInterface } from "node:readline/promises";
 import { commandLine } from "../../client/failures.ts";
@@ -10,10 +11,10 @@ import {
 } from "../../shared/direct-invitation.ts";
 import { directStateWords, listenerStateWords } from "../../shared/direct-words.ts";
 import { Refusal } from "../../shared/errors.ts";
-import { shownName } from "../../shared/foreign-text.ts";
 import type { DirectRelation } from "../../shared/operations/direct.ts";
 import type { ResultOf } from "../../shared/operations/registry.ts";
 import { shellWords } from "../../shared/quoting.ts";
+import { labelled, quoted } from "../../shared/voice.ts";
 import { agreed } from "../consent.ts";
 import type { CommandContext } from "../context.ts";
 import { readInput } from "../input.ts";
@@ -39,10 +40,10 @@ function printPeer(
   fingerprint: string,
 ): void {
   const shown = [
-    ["instance", `${shownName(end.name)}, as it calls itself`],
+    ["instance", `${quoted(end.name)}, as it calls itself`],
     // Nothing in an invitation has been checked yet, not even this.
-    ["", shownName(end.instance_id)],
-    ["group", `${shownName(end.title)} (${shownName(end.group_id)})`],
+    ["", labelled(end.instance_id)],
+    ["group", `${quoted(end.title)} (${labelled(end.group_id)})`],
     ["until", moment(until)],
     ["words", fingerprint],
   ] as const;
@@ -142,7 +143,7 @@ function printListener(
   context.out.fields([
     ["listener", `${listener.bind}, ${state}`],
     ["reached at", listener.address],
-    ["name", oneLine(displayName)],
+    ["name", labelled(displayName)],
     ...(typeof runtime?.error === "string" ? [["error", runtime.error] as const] : []),
   ]);
 }
@@ -161,7 +162,7 @@ function printRelation(context: CommandContext, relation: DirectRelation): void 
   const peer =
     remote === null
       ? "no request yet"
-      : `${shownName(remote.title)} (${shownName(remote.group_id)}) at ${shownName(remote.name)}`;
+      : `${quoted(remote.title)} (${labelled(remote.group_id)}) at ${quoted(remote.name)}`;
   const shown: [string, string][] = [
     ["connection", id],
     [

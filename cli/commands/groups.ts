@@ -1,10 +1,12 @@
 /** Groups: created, shown, changed, removed, moved between Homes. */
+
 import { resolve } from "node:path";
+import { quotedName } from "../../shared/foreign-text.ts";
 import type { Group, GroupSettings } from "../../shared/model.ts";
 import type { ResultOf } from "../../shared/operations/registry.ts";
+import { labelled } from "../../shared/voice.ts";
 import type { CommandContext } from "../context.ts";
 import { groupNamed, NO_GROUP } from "../lookup.ts";
-import { oneLine } from "../output.ts";
 import { moment } from "../render.ts";
 
 /** The Group from the positional argument, or by the usual rule. */
@@ -15,16 +17,16 @@ async function shownGroup(context: CommandContext): Promise<string> {
 
 function printGroup(context: CommandContext, group: Group): void {
   const { out } = context;
-  out.line(`${out.style("bold", oneLine(group.title))}  ${group.group_id}`);
+  out.line(`${out.style("bold", labelled(group.title))}  ${group.group_id}`);
   out.fields([
     ["state", group.state],
-    ...(group.topic === "" ? [] : ([["topic", oneLine(group.topic)]] as const)),
+    ...(group.topic === "" ? [] : ([["topic", labelled(group.topic)]] as const)),
     ["created", moment(group.created_at)],
     ...group.scopes.map(
       ({ scope_key: scopeKey, path }) =>
         [
           "project",
-          `${oneLine(path)}  ${scopeKey}${scopeKey === group.active_scope_key ? " (active)" : ""}`,
+          `${labelled(path)}  ${scopeKey}${scopeKey === group.active_scope_key ? " (active)" : ""}`,
         ] as const,
     ),
     [
@@ -91,7 +93,7 @@ export async function list(context: CommandContext): Promise<number> {
         String(group.unread),
         String(group.attention),
         group.last_event === null ? "" : moment(group.last_event.ts),
-        oneLine(group.title),
+        labelled(group.title),
       ]),
     );
   });
@@ -139,7 +141,7 @@ function settingsOf(context: CommandContext): Partial<GroupSettings> {
   const settings: Record<string, string | number | boolean> = {};
   for (const assignment of context.list("set")) {
     const equals = assignment.indexOf("=");
-    if (equals < 1) throw context.usage(`--set takes NAME=VALUE, not '${assignment.slice(0, 80)}'.`);
+    if (equals < 1) throw context.usage(`--set takes NAME=VALUE, not '${quotedName(assignment)}'.`);
     settings[assignment.slice(0, equals)] = settingOf(assignment.slice(equals + 1));
   }
   return settings;
@@ -171,7 +173,7 @@ export async function confirmed(
   const again = context.text("confirm");
   if (again === undefined) throw context.usage(`${why} Repeat the Group's id or title: --confirm GROUP.`);
   if (/^(y|yes|true|ok)$/i.test(again))
-    throw context.usage(`--confirm takes the Group's id or title, not '${again}'.`);
+    throw context.usage(`--confirm takes the Group's id or title, not '${quotedName(again)}'.`);
   const confirm = await groupNamed(context.client, again);
   const named = context.text("group");
   return { group_id: named === undefined ? confirm : await groupNamed(context.client, named), confirm };

@@ -8,6 +8,7 @@ import type { MessageMode } from "../../shared/model.ts";
 import { openRequests, requestWords } from "../../shared/open-requests.ts";
 import type { InputOf, ResultOf } from "../../shared/operations/registry.ts";
 import { sizeWords } from "../../shared/size-words.ts";
+import { localId, quoted } from "../../shared/voice.ts";
 import type { CommandContext } from "../context.ts";
 import { readInput } from "../input.ts";
 import { groupNamed, instanceNamed, remoteGroupNamed } from "../lookup.ts";
@@ -36,7 +37,7 @@ function printSent(
   context: CommandContext,
   { event, duplicate }: { event: MessageEvent; duplicate: boolean },
 ): void {
-  const to = addressOf(partiesOf(event, oneLine));
+  const to = addressOf(partiesOf(event, localId));
   // A message to another instance is accepted here, but hasn't arrived there.
   if (event.data.dst_instance_id !== undefined) {
     context.out.line(`${duplicate ? "Already accepted" : "Accepted"} for ${to}: ${event.id}`);
@@ -189,9 +190,9 @@ function printFile(
 ): void {
   const { name, mime_type: mimeType } = attachment;
   const size = sizeWords(attachment.bytes);
-  if (savedTo !== null) out.line(`Saved ${oneLine(name)} (${size}) to ${savedTo}.`);
+  if (savedTo !== null) out.line(`Saved ${quoted(name)} (${size}) to ${savedTo}.`);
   else if (text !== null) out.line(plain(text));
-  else out.line(`${oneLine(name)} (${size}, ${oneLine(mimeType)}). Save it with --save-to.`);
+  else out.line(`${quoted(name)} (${size}, ${oneLine(mimeType)}). Save it with --save-to.`);
 }
 
 export async function read(context: CommandContext, operation: "feed_read" | "feed_unread"): Promise<number> {

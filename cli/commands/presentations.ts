@@ -1,11 +1,14 @@
 /** What is shown beside a Group's conversation. */
+
 import { randomUUID } from "node:crypto";
 import { basename, resolve } from "node:path";
 import { addressQuery, NOWHERE } from "../../shared/address.ts";
+import { quotedName } from "../../shared/foreign-text.ts";
 import type { Presentation } from "../../shared/operations/presentations.ts";
 import { kindOfFile } from "../../shared/presentation-file.ts";
 import type { PresentationKind } from "../../shared/presentation-kind.ts";
 import { sizeWords } from "../../shared/size-words.ts";
+import { labelled, shownId } from "../../shared/voice.ts";
 import type { CommandContext } from "../context.ts";
 import { readInput } from "../input.ts";
 import { oneLine } from "../output.ts";
@@ -14,7 +17,8 @@ import { openWorkbench } from "./open.ts";
 
 function slotOf(context: CommandContext): number {
   const typed = context.arg(0);
-  if (!/^\d$/.test(typed)) throw context.usage(`The slot is a number from 1 to 4, not '${oneLine(typed)}'.`);
+  if (!/^\d$/.test(typed))
+    throw context.usage(`The slot is a number from 1 to 4, not '${quotedName(typed)}'.`);
   return Number(typed);
 }
 
@@ -48,7 +52,7 @@ export async function publish(context: CommandContext): Promise<number> {
   };
   return context.print("presentation_publish", input, ({ presentation, duplicate }) =>
     context.out.line(
-      `${duplicate ? "Already shown" : "Shown"} in slot ${slot}: ${oneLine(presentation.title)}  ${presentation.event_id}`,
+      `${duplicate ? "Already shown" : "Shown"} in slot ${slot}: ${labelled(presentation.title)}  ${presentation.event_id}`,
     ),
   );
 }
@@ -81,7 +85,7 @@ function printVersion({ out }: CommandContext, version: Presentation, mark: stri
   const { title, kind, bytes, url, by, ts, event_id: id } = version;
   const what = url === undefined ? `${kind}, ${sizeWords(bytes ?? 0)}` : oneLine(url);
   out.line(
-    `${mark}  ${out.style("bold", oneLine(title))}  (${what})  ${oneLine(by)}, ${moment(ts)}  ${out.style("dim", id)}`,
+    `${mark}  ${out.style("bold", labelled(title))}  (${what})  ${shownId(by)}, ${moment(ts)}  ${out.style("dim", id)}`,
   );
 }
 

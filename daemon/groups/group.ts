@@ -7,6 +7,7 @@ import { Mutex } from "../../platform/mutex.ts";
 import { didYouMean } from "../../shared/closest.ts";
 import { Refusal } from "../../shared/errors.ts";
 import type { EventKind, EventOf } from "../../shared/events.ts";
+import { quotedName } from "../../shared/foreign-text.ts";
 import type { Group, StoredActor, StoredGroup } from "../../shared/model.ts";
 import type { Ledger } from "../ledger/ledger.ts";
 import type { PrivateEnvironments } from "./private-environments.ts";
@@ -114,7 +115,7 @@ export class OpenGroup {
     if (found === undefined) {
       const ids = this.record.actors.map(({ id }) => id);
       throw new Refusal("actor_not_found", {
-        specifics: `No Actor '${actorId}' in this Group.${didYouMean(actorId, ids)}`,
+        specifics: `No Actor '${quotedName(actorId)}' in this Group.${didYouMean(actorId, ids)}`,
         details: { actor_id: actorId },
       });
     }

@@ -6,7 +6,7 @@ import type { OpenFile } from "../../platform/files.ts";
 import type { ProjectFiles } from "../../platform/project-files.ts";
 import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
-import { label, type Scope, type StoredActor, type StoredGroup } from "../../shared/model.ts";
+import { newLabel, type Scope, type StoredActor, type StoredGroup } from "../../shared/model.ts";
 
 /** A file inside a scope. The caller closes it. */
 export interface ScopedFile {
@@ -83,12 +83,12 @@ function isInside(root: string, path: string): boolean {
   return below === "" || (!isAbsolute(below) && below !== ".." && !below.startsWith(`..${sep}`));
 }
 
-const Label = label(LIMITS.group.titleBytes);
+const Label = newLabel(LIMITS.group.titleBytes);
 
 /** The directory's name, unless it would look misleading as a title. */
 function labelOf(root: string): string | null {
   const name = (basename(root) || root).trim();
-  return name !== "" && Label.safeParse(name).success ? name : null;
+  return [name, `Folder ${name}`].find((title) => name !== "" && Label.safeParse(title).success) ?? null;
 }
 
 /** The key of a scope that is known by its path (or, in the same way, by its remote). */

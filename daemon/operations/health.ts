@@ -3,10 +3,10 @@
 import type { HomePaths } from "../../client/paths.ts";
 import type { Clock } from "../../platform/clock.ts";
 import type { Files } from "../../platform/files.ts";
-import { shownName } from "../../shared/foreign-text.ts";
 import type { HealthCheck } from "../../shared/health.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { sizeWords } from "../../shared/size-words.ts";
+import { quoted } from "../../shared/voice.ts";
 
 /** What the checks look at. */
 export interface HealthSources {
@@ -267,7 +267,7 @@ function direct({ problem, listener, clocks }: ReturnType<Parameters<typeof dire
   }
   if (clocks.length > 0) {
     const text = clocks
-      .map(({ peer, trouble }) => `${shownName(peer.title)} at ${shownName(peer.name)}: ${trouble}`)
+      .map(({ peer, trouble }) => `${quoted(peer.title)} at ${quoted(peer.name)}: ${trouble}`)
       .join(" ");
     const remedy =
       "Compare this machine's clock with a time server and ask the other side to do the same. Until the clocks agree, messages are refused.";

@@ -2,8 +2,10 @@
  * The editor's own agent joins the Groups of the open folders: the editor lists an MCP server for
  * each. Its Actor is added when the server is first started, after asking.
  */
+
 import * as vscode from "vscode";
 import { PRODUCT_VERSION } from "../../shared/version.ts";
+import { labelled } from "../../shared/voice.ts";
 import { DEFINITION_PROVIDER, EDITOR_ACTOR } from "../contributions/agents.ts";
 import { openFolders } from "../folders.ts";
 import type { Parts } from "../parts.ts";
@@ -51,7 +53,7 @@ export function registerDefinitions(parts: Parts): vscode.Disposable[] {
       provideMcpServerDefinitions: () =>
         vscode.workspace.isTrusted
           ? groups().map(({ summary }) =>
-              serverOf({ groupId: summary.group_id, title: plain(summary.title) }, link.home),
+              serverOf({ groupId: summary.group_id, title: plain(labelled(summary.title)) }, link.home),
             )
           : [],
       async resolveMcpServerDefinition(server: vscode.McpStdioServerDefinition) {

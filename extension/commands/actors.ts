@@ -1,4 +1,5 @@
 /** Adding, running and talking to Actors. */
+
 import * as vscode from "vscode";
 import { actorName, hasTerminal } from "../../shared/actor-words.ts";
 import type { MessageEvent } from "../../shared/events.ts";
@@ -7,6 +8,7 @@ import { partiesOf } from "../../shared/message-parties.ts";
 import { openRequests, requestWords } from "../../shared/open-requests.ts";
 import type { RuntimeDescription } from "../../shared/operations/actors.ts";
 import { missingWords } from "../../shared/start-words.ts";
+import { labelled } from "../../shared/voice.ts";
 import type { Parts } from "../parts.ts";
 import { plain } from "../plain.ts";
 import { openActorTerminal } from "../terminals/actor-terminal.ts";
@@ -145,7 +147,7 @@ async function sendMessage(parts: Parts, given: unknown): Promise<void> {
   const row = rowOf(given) ?? (await chooseGroup(parts, given));
   const { groupId } = row;
   const actor = row.kind === "actor" ? instance.actor(groupId, row.actorId) : undefined;
-  const title = plain(instance.find(groupId)?.summary.title ?? "");
+  const title = plain(labelled(instance.find(groupId)?.summary.title ?? ""));
   const request = await chooseRequest(parts, groupId, row.kind === "actor" ? row.actorId : null);
   const text = await ask({
     title: actor === undefined ? `Send to ${title}` : `Send to ${plain(actorName(actor))} in ${title}`,

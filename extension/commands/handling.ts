@@ -1,7 +1,9 @@
 /** What all commands share: a daemon that answers, trust, a Group or Actor to act on. */
+
 import * as vscode from "vscode";
 import { DaemonUnreachable } from "../../client/failures.ts";
 import { actorName, actorWords } from "../../shared/actor-words.ts";
+import { labelled } from "../../shared/voice.ts";
 import { type CommandName, commandId } from "../contributions/commands.ts";
 import { openFolders } from "../folders.ts";
 import type { Parts } from "../parts.ts";
@@ -71,7 +73,7 @@ export async function chooseGroup(parts: Parts, given: unknown): Promise<GroupRo
   if (groups.length === 0) throw new Error("There is no Group yet. Attach a folder first.");
   const chosen = await vscode.window.showQuickPick(
     [...open, ...groups.filter((group) => !open.includes(group))].map(({ summary, scopes }) => ({
-      label: plain(summary.title),
+      label: plain(labelled(summary.title)),
       description: plain(scopes?.[0]?.path ?? ""),
       groupId: summary.group_id,
     })),

@@ -1,7 +1,9 @@
 /** The Workbench in a browser: this instance's own, and other instances of the account in it. */
+
 import * as vscode from "vscode";
 import { addressQuery, readAddress } from "../../shared/address.ts";
 import { instanceQuery } from "../../shared/remote-place.ts";
+import { labelled } from "../../shared/voice.ts";
 import type { OtherInstance } from "../daemon/instance.ts";
 import type { Parts } from "../parts.ts";
 import { plain } from "../plain.ts";
@@ -20,14 +22,20 @@ async function chooseInstance({ instance }: Parts, given: unknown): Promise<Othe
     row === undefined ? await pick(others) : others.find((one) => one.instance_id === row.instanceId);
   if (other === undefined) throw new Error("This instance isn't in the account any more.");
   if (other.origin === null)
-    throw new Error(`${plain(other.name)} has no address. Set one there with 'svc origin set https://HOST'.`);
+    throw new Error(
+      `${plain(labelled(other.name))} has no address. Set one there with 'svc origin set https://HOST'.`,
+    );
   return other;
 }
 
 async function pick(others: readonly OtherInstance[]): Promise<OtherInstance> {
   if (others.length === 0) throw new Error("The account has no other instance.");
   const chosen = await vscode.window.showQuickPick(
-    others.map((other) => ({ label: plain(other.name), description: plain(other.origin ?? ""), other })),
+    others.map((other) => ({
+      label: plain(labelled(other.name)),
+      description: plain(other.origin ?? ""),
+      other,
+    })),
     { title: "Which instance?", placeHolder: "Instance" },
   );
   if (chosen === undefined) throw new Over();
@@ -67,7 +75,9 @@ export function instanceCommands(parts: Parts) {
       const other = await chooseInstance(parts, given);
       const row = given as Place | undefined;
       await open(instanceQuery(other.instance_id, row?.kind === "other-group" ? row.otherGroupId : null));
-      say(`${plain(other.name)} opens in the browser, as no editor can show another instance's page.`);
+      say(
+        `${plain(labelled(other.name))} opens in the browser, as no editor can show another instance's page.`,
+      );
     },
     async openInstancePage(given: unknown) {
       await needDaemon(parts);

@@ -2,12 +2,14 @@
  * Answering what agents ask, from the side bar or a notification. A person sees the whole question
  * before they allow anything; one that is too long for a dialog is shown in the Workbench.
  */
+
 import * as vscode from "vscode";
 import { actorName, hasTerminal } from "../../shared/actor-words.ts";
 import { shownName, shownText } from "../../shared/foreign-text.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import type { Question } from "../../shared/operations/questions.ts";
 import { detailName, detailText, questionWords } from "../../shared/question-words.ts";
+import { quoted } from "../../shared/voice.ts";
 import { commandId } from "../contributions/commands.ts";
 import type { Parts } from "../parts.ts";
 import { plain } from "../plain.ts";
@@ -127,7 +129,7 @@ async function answer(parts: Parts, given: unknown): Promise<void> {
   }
   const { question_id: questionId, choices } = question;
   const title = parts.instance.find(groupId)?.summary.title ?? groupId;
-  const name = `${plain(actor === undefined ? actorId : actorName(actor))} in ${plain(title)}`;
+  const name = `${plain(actor === undefined ? actorId : actorName(actor))} in ${plain(quoted(title))}`;
   const decision = await decide(name, question);
   if (decision === "workbench") {
     await vscode.commands.executeCommand(commandId("openWorkbench"), { kind: "group", groupId });

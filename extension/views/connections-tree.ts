@@ -1,4 +1,5 @@
 /** The tree of connections of every kind: with whom, in which state, and what ends them. */
+
 import * as vscode from "vscode";
 import {
   connectionLook,
@@ -12,6 +13,7 @@ import type { Connection } from "../../shared/operations/connect.ts";
 import type { DirectRelation } from "../../shared/operations/direct.ts";
 import { EXTERNAL_ENDING } from "../../shared/sharing-words.ts";
 import { exact } from "../../shared/time-words.ts";
+import { labelled } from "../../shared/voice.ts";
 import { commandId } from "../contributions/commands.ts";
 import type { Instance } from "../daemon/instance.ts";
 import { plain } from "../plain.ts";
@@ -83,7 +85,7 @@ function messageOf(instance: Instance): string {
 /** A connection of a Group here with one of another account. */
 function externalItem(connection: Connection, groupId: string, title: string): vscode.TreeItem {
   const item = instanceItem(connection);
-  const local = plain(title);
+  const local = plain(labelled(title));
   item.contextValue = "external";
   item.description = `${connectionLook(connection.state).word} · ${local}`;
   const since = connection.since === null ? [] : [`Since ${exact(connection.since)}`];
@@ -127,7 +129,7 @@ function connectionItem(relation: DirectRelation): vscode.TreeItem {
   item.id = relation.id;
   item.iconPath = toned(icon, tone);
   item.contextValue = `connection ${endingOf(relation).operation === "connect_direct_remove" ? "removable" : "revocable"}`;
-  const local = plain(relation.local.title);
+  const local = plain(labelled(relation.local.title));
   item.description = `${word} · ${local}`;
   const error = relation.error === null ? [] : [plain(relation.error)];
   item.tooltip = [`${local} with ${name}`, `${word}: ${sentence}`, ...error].join("\n");

@@ -1,9 +1,11 @@
 /** The tree of Groups and Actors. A row says what an Actor does, since when, and why it waits. */
+
 import { basename } from "node:path";
 import * as vscode from "vscode";
 import { actorName, actorReason, actorWords, hasTerminal, rowWords } from "../../shared/actor-words.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import { exact, lasting } from "../../shared/time-words.ts";
+import { labelled } from "../../shared/voice.ts";
 import type { Instance, KnownGroup } from "../daemon/instance.ts";
 import { plain } from "../plain.ts";
 import { InstanceTree } from "./instance-tree.ts";
@@ -70,7 +72,7 @@ function groupItem({ summary, scopes, actors }: KnownGroup, isOpen: boolean): vs
   const { group_id: groupId, title, state, attention, unread, damage } = summary;
   const collapsed = actors === null || isOpen || attention > 0;
   const item = new vscode.TreeItem(
-    plain(title),
+    plain(labelled(title)),
     collapsed ? vscode.TreeItemCollapsibleState.Expanded : vscode.TreeItemCollapsibleState.Collapsed,
   );
   item.id = groupId;
@@ -84,11 +86,13 @@ function groupItem({ summary, scopes, actors }: KnownGroup, isOpen: boolean): vs
   ].filter((part) => part !== "");
   item.description = counts.join(" · ");
   const folders = (scopes ?? []).map(({ path }) => plain(path));
-  item.tooltip = [plain(title), ...folders, ...counts].join("\n");
+  item.tooltip = [plain(labelled(title)), ...folders, ...counts].join("\n");
   item.accessibilityInformation = {
-    label: [`Group ${plain(title)}`, ...counts, ...(scopes ?? []).map(({ path }) => basename(path))].join(
-      ", ",
-    ),
+    label: [
+      `Group ${plain(labelled(title))}`,
+      ...counts,
+      ...(scopes ?? []).map(({ path }) => basename(path)),
+    ].join(", "),
   };
   return item;
 }

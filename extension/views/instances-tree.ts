@@ -3,10 +3,12 @@
  * daemon here saw there last. What is in them opens in a browser: only the page of an instance may
  * show another one in a frame (docs/extension.md#other-instances).
  */
+
 import * as vscode from "vscode";
 import { connectionLook, connectionSentence } from "../../shared/any-connection-words.ts";
 import type { Connection } from "../../shared/operations/connect.ts";
 import { exact } from "../../shared/time-words.ts";
+import { labelled } from "../../shared/voice.ts";
 import { commandId } from "../contributions/commands.ts";
 import type { Instance, OtherInstance } from "../daemon/instance.ts";
 import type { Saved, SavedGroups } from "../daemon/saved-groups.ts";
@@ -147,7 +149,7 @@ function otherItem(
   connection: Connection | undefined,
   saved: Saved | null,
 ): vscode.TreeItem {
-  const name = plain(given);
+  const name = plain(labelled(given));
   const { word, tone } = connectionLook(connection?.state ?? (origin === null ? "no_route" : "not_tried"));
   const item = new vscode.TreeItem(name, vscode.TreeItemCollapsibleState.Collapsed);
   item.id = id;
@@ -172,8 +174,8 @@ function groupItem(other: OtherInstance, saved: Saved | null, row: OtherGroupRow
   const { instanceId, otherGroupId } = row;
   const group = saved?.groups.find(({ group_id: groupId }) => groupId === otherGroupId);
   if (group === undefined) return new vscode.TreeItem("");
-  const title = plain(group.title);
-  const name = plain(other.name);
+  const title = plain(labelled(group.title));
+  const name = plain(labelled(other.name));
   const item = new vscode.TreeItem(title, vscode.TreeItemCollapsibleState.None);
   item.id = `${instanceId} ${otherGroupId}`;
   item.contextValue = `other-group${other.origin === null ? "" : " reachable"}`;

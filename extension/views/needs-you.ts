@@ -1,11 +1,13 @@
 /** The list of everything that waits for the person, oldest first, each row with its one action. */
+
 import * as vscode from "vscode";
 import { actorName, actorWords, hasTerminal } from "../../shared/actor-words.ts";
 import { peerName } from "../../shared/connections-brief.ts";
-import { quotedName, shownName } from "../../shared/foreign-text.ts";
+import { quotedName } from "../../shared/foreign-text.ts";
 import type { Question } from "../../shared/operations/questions.ts";
 import { detailName, detailText, questionWords } from "../../shared/question-words.ts";
 import { exact, lasting } from "../../shared/time-words.ts";
+import { labelled } from "../../shared/voice.ts";
 import { commandId } from "../contributions/commands.ts";
 import { keyOf, remedyOf, type Waiting, waitingItems } from "../daemon/waiting.ts";
 import { plain } from "../plain.ts";
@@ -22,7 +24,7 @@ export class NeedsYou extends InstanceTree<Waiting> {
 
   getTreeItem(item: Waiting): vscode.TreeItem {
     const group = item.groupId === null ? undefined : this.instance.find(item.groupId);
-    const title = plain(group?.summary.title ?? "");
+    const title = plain(labelled(group?.summary.title ?? ""));
     const drawn = new vscode.TreeItem(labelOf(item), vscode.TreeItemCollapsibleState.None);
     drawn.id = keyOf(item);
     drawn.contextValue = `waiting ${item.kind}${"actor" in item && hasTerminal(item.actor) ? " terminal" : ""}`;
@@ -76,7 +78,7 @@ function labelOf(item: Waiting): string {
     case "connection":
       return plain(peerName(item.relation));
     case "joined":
-      return plain(shownName(item.joined.name));
+      return plain(labelled(item.joined.name));
   }
 }
 

@@ -4,11 +4,11 @@ import { LIMITS } from "../limits.ts";
 import {
   Actor,
   ActorId,
+  AddedActorId,
   Environment,
   EnvironmentName,
   GroupId,
-  label,
-  NewActorId,
+  newLabel,
   Runner,
   Runtime,
   ScopeKey,
@@ -37,7 +37,7 @@ export const ActorWithPresence = Actor.extend({ presence: ActorPresence });
 export type ActorWithPresence = z.infer<typeof ActorWithPresence>;
 
 /** No Actor may look like the person, the daemon or a set of Actors. */
-const Title = label(LIMITS.actor.titleBytes).refine(
+const Title = newLabel(LIMITS.actor.titleBytes).refine(
   (title) => !/^\s*(?:@.*|user\s*|system\s*)$/i.test(title.normalize("NFKC")),
   "is a name that is already used",
 );
@@ -108,7 +108,7 @@ export const actorOperations = [
       "Adds an Actor with a new generation. With the runner external, you start its process, and its launch token is in an owner-only file. With the runner pty, the daemon runs it in a terminal once it is started.",
     input: z.strictObject({
       group_id: GroupId,
-      actor_id: NewActorId,
+      actor_id: AddedActorId,
       title: Title.default(""),
       runtime: Runtime.default("custom"),
       runner: Runner.default("external"),

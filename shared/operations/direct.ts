@@ -1,7 +1,7 @@
 /** Direct connections between two Groups (docs/protocol.md#direct). For the person only. */
 import * as z from "zod";
 import { LIMITS } from "../limits.ts";
-import { GroupId, label } from "../model.ts";
+import { GroupId, newLabel } from "../model.ts";
 import { DirectAddress, DirectEndpoint, DirectState } from "../wire/v1/direct.ts";
 import { DirectId } from "../wire/v1/fields.ts";
 import { operation } from "./contract.ts";
@@ -97,7 +97,7 @@ export const directOperations = [
       by,
       group_id: GroupId.exactOptional(),
       listener: DirectListener.nullable(),
-      display_name: label(LIMITS.direct.nameBytes)
+      display_name: newLabel(LIMITS.direct.nameBytes)
         .transform((name) => name.trim())
         .pipe(z.string().min(1))
         .exactOptional(),

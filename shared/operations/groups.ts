@@ -1,8 +1,10 @@
 /** Groups and scopes. */
+
 import * as z from "zod";
+import { hidesText } from "../foreign-text.ts";
 import { LedgerDamage } from "../ledger-damage.ts";
 import { LIMITS } from "../limits.ts";
-import { EventId, Group, GroupId, GroupSettings, GroupState, label, ScopeKey, text } from "../model.ts";
+import { EventId, Group, GroupId, GroupSettings, GroupState, newLabel, ScopeKey, text } from "../model.ts";
 import { operation } from "./contract.ts";
 
 /**
@@ -29,10 +31,14 @@ export const GroupSummary = z.strictObject({
 });
 export type GroupSummary = z.infer<typeof GroupSummary>;
 
-const Title = label(LIMITS.group.titleBytes)
+const Title = newLabel(LIMITS.group.titleBytes)
   .transform((title) => title.trim())
   .pipe(z.string().min(1));
-const Topic = text(LIMITS.group.topicBytes);
+/** A sentence of the person's own, on one line. */
+const Topic = text(LIMITS.group.topicBytes).refine(
+  (topic) => !hidesText(topic),
+  "contains a line break or a character that can't be seen",
+);
 const Path = z
   .string()
   .min(1)

@@ -2,7 +2,7 @@
 import * as z from "zod";
 import { PresentationKind, PresentationSlot, WebAddress } from "../events.ts";
 import { LIMITS } from "../limits.ts";
-import { ClientId, EventId, GroupId, label, Sha256, text } from "../model.ts";
+import { ClientId, EventId, GroupId, newLabel, Sha256, text } from "../model.ts";
 import { operation } from "./contract.ts";
 
 /** One version of a slot. */
@@ -36,7 +36,7 @@ export const presentationOperations = [
     input: z.strictObject({
       group_id: GroupId,
       slot: PresentationSlot,
-      title: label(limits.titleBytes).refine((title) => title.trim() !== "", "is empty"),
+      title: newLabel(limits.titleBytes).refine((title) => title.trim() !== "", "is empty"),
       kind: PresentationKind,
       /** A file in an attached project. */
       path: z.string().min(1).max(limits.pathCharacters).optional(),

@@ -122,7 +122,7 @@ describe("Workbench: the account", function () {
     await lab.owner.result("connect_rename", { by: "user", display_name: "Lab machine" });
     await office.owner.result("connect_rename", { by: "user", display_name: "Office machine" });
     await page.evaluate(() => dispatchEvent(new Event("focus")));
-    await page.locator(".joined-line", { hasText: "Lab machine joined your account" }).waitFor();
+    await page.locator(".joined-line", { hasText: "“Lab machine” joined your account" }).waitFor();
     await clean(page, "the line about who joined");
     await picture("account-joined-line");
     await page.locator(".joined-line button").click();

@@ -168,7 +168,11 @@ describe("Workbench: presentations", () => {
     await tab.close();
 
     await publishFile("two.pdf", "application/pdf", pdfOf("Page of the PDF"), "The document");
-    await panel.getByRole("link", { name: "Open the PDF" }).waitFor();
+    const [saved] = await Promise.all([
+      page.waitForEvent("download", { timeout: 60_000 }),
+      panel.getByRole("button", { name: "Save the PDF" }).click(),
+    ]);
+    assert.equal(saved.suggestedFilename(), "The document.pdf");
     const viewer = await page.evaluate(() => navigator.pdfViewerEnabled);
     assert.equal(await panel.locator("iframe.presentation-frame").count(), viewer ? 1 : 0);
     await panel.getByRole("button", { name: "Empty slot 3" }).click();

@@ -121,7 +121,7 @@ describe("Workbench: messages that don't reach another instance", function () {
       "This stays here",
       /failed: The Direct connection was revoked/,
       /It didn't reach Annex.*and never will.*The Direct connection was revoked\./s,
-      /Message not delivered: Your message to 'Annex' .* wasn't delivered\. The Direct connection was revoked\./,
+      /Message not delivered: “Your message to ’Annex’ .* wasn’t delivered\. The Direct connection was revoked\.”/,
     );
     // What the person has before their eyes isn't unread.
     await page.locator(".unread-count").waitFor({ state: "detached", timeout: PATIENCE_MS });

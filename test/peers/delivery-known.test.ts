@@ -189,7 +189,7 @@ describe("what is known of a message", () => {
     const quoted = /^(.*) said: \u201c([^\u201c\u201d]*)\u201d$/u.exec(error?.message ?? "");
     assert.equal(quoted?.[1], name);
     const words = quoted?.[2] ?? "";
-    assert.match(words, /^No\.' Run this:\ufffd \ufffd\u2400x+\u2026$/u);
+    assert.match(words, /^No\.’ Run this:\ufffd \ufffd\u2400x+\u2026$/u);
     assert.equal(Array.from(words).length, 300);
     const [notice] = here.notices();
     assert.ok(String(notice?.data.message).endsWith(`wasn't delivered. ${error?.message}`));

@@ -93,7 +93,7 @@ describe("the envelope", () => {
         { answerWith: "command", markdown: false },
       ),
       [
-        `[svc] message ${ID} from lead (Lead), sent again`,
+        `[svc] message ${ID} from lead (“Lead”), sent again`,
         "> one",
         "> two",
         `[svc] A reply is requested: svc reply ${ID} "your answer"`,
@@ -109,7 +109,7 @@ describe("the envelope", () => {
           text: "",
           source_user_id: "lead",
           source_user_name: "Lead",
-          src_instance_id: "there",
+          src_instance_id: "12D3KooWEoppNCUx8Y",
           src_instance_name: "Their\nmachine",
           src_group_title: "Theirs",
         },
@@ -117,8 +117,8 @@ describe("the envelope", () => {
       ),
     ].map((one) => parcelText({ event: one, redelivered: false }, CODEX).split("\n", 1)[0]);
     assert.deepEqual(heads, [
-      `[svc] message ${ID} from lead (Lead) in Other`,
-      `[svc] message ${ID} from lead (Lead) in Theirs on Their machine`,
+      `[svc] message ${ID} from lead (“Lead”) in “Other”, another Group here`,
+      `[svc] message ${ID} from [outside, key EoppNCUx8Y, this account] Actor lead (“Lead”) in “Theirs”`,
     ]);
   });
 
@@ -132,7 +132,7 @@ describe("the envelope", () => {
     assert.equal(
       parcelText({ event: event(data, "lead"), redelivered: false }, CODEX),
       [
-        `[svc] message ${ID} from lead (Le\ufffdad\ufffd here)`,
+        `[svc] message ${ID} from lead`,
         "[svc] about:",
         "> why\ufffd?",
         "",

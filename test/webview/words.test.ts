@@ -64,7 +64,8 @@ describe("who wrote to whom", () => {
     assert.deepEqual(partiesOf(came, upper), {
       sender: "Head",
       recipients: ["A"],
-      from: "Lab at of\ufffdfice",
+      from: "Lab at “of\ufffdfice”",
+      mark: "outside, key unknown, this account",
       to: null,
     });
     const went = partiesOf(
@@ -186,7 +187,7 @@ describe("a connection in words", () => {
     assert.equal(say({ state: "expired" }), "expired");
     assert.equal(say({ state: "revoked" }), "revoked");
     assert.match(connectionWords({ ...relation, current: false }).sentence, /replaced/);
-    assert.equal(peerName(relation), "Lab at office\ufffd");
+    assert.equal(peerName(relation), "Lab at “office\ufffd”");
     const end = (change: Partial<DirectRelation>) => endingOf({ ...relation, ...change });
     assert.match(end({}).consequences, /isn’t told/);
     assert.match(end({ initiated: false }).consequences, /learns of it/);
@@ -201,10 +202,10 @@ describe("a connection in words", () => {
     const brief = (...changes: Partial<DirectRelation>[]) =>
       connectionsInBrief(changes.map((change) => ({ ...relation, ...change })))?.word;
     assert.equal(brief({ state: "revoked" }), undefined);
-    assert.equal(brief({}), "office\ufffd online");
+    assert.equal(brief({}), "“office\ufffd” online");
     assert.equal(brief({}, {}), "2 online");
     assert.equal(brief({}, { online: false }), "1 of 2 offline");
-    assert.equal(brief({ online: false }, { state: "expired" }), "office\ufffd offline");
+    assert.equal(brief({ online: false }, { state: "expired" }), "“office\ufffd” offline");
     assert.equal(brief({ state: "invited", remote: null, initiated: false }), "pending");
     assert.equal(brief({}, { state: "pending", initiated: false }), "approve");
     // Connections to other accounts are summed up with them.
@@ -221,7 +222,7 @@ describe("a connection in words", () => {
     assert.equal(say(apart), "online, messages are refused");
     assert.equal(connectionWords({ ...relation, ...apart }).tone, "attention");
     assert.match(remedyFor({ ...relation, ...apart }) ?? "", /clocks from a time server/);
-    assert.equal(brief(apart), "office\ufffd refuses");
+    assert.equal(brief(apart), "“office\ufffd” refuses");
     assert.equal(brief({}, apart), "1 of 2 refused");
     const refused = (field: string) => remedyForChange({ code: "invalid_args", details: { field } });
     assert.match(refused("listener.bind") ?? "", /IP:PORT/);
@@ -293,8 +294,8 @@ describe("events in words", () => {
       say("system.notify", { ...notice, target_actor_id: "lead" }),
       "lead was reminded: Reply owed",
     );
-    assert.equal(say("system.notify", { ...notice, target_actor_id: "user" }), "Reply owed: Answer it.");
-    assert.equal(say("system.notify", { ...notice, target_actor_id: null }), "Reply owed: Answer it.");
+    assert.equal(say("system.notify", { ...notice, target_actor_id: "user" }), "Reply owed: “Answer it.”");
+    assert.equal(say("system.notify", { ...notice, target_actor_id: null }), "Reply owed: “Answer it.”");
     assert.equal(say("something.new_kind", {}, "lead"), "lead: something new kind");
   });
 });

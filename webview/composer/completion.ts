@@ -8,6 +8,7 @@ import { placeOf, remoteName } from "../../shared/message-parties.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import type { GroupSummary } from "../../shared/operations/groups.ts";
 import { isInboxOnly, isOnlyNamed } from "../../shared/typed-actors.ts";
+import { labelled } from "../../shared/voice.ts";
 import type { RemoteGroup } from "../connections/remote-groups.ts";
 import type { IconName } from "../controls/icons.ts";
 import { type Draft, GROUP_REFERENCE, type RemotePlace } from "./draft.ts";
@@ -144,7 +145,7 @@ export function candidates(
       offer(rank(trigger.query, group.title), {
         kind: "group",
         value: group.group_id,
-        label: group.title,
+        label: labelled(group.title),
         detail: group.topic.split("\n", 1)[0] ?? "",
         icon: "comment-discussion",
       });
@@ -153,8 +154,8 @@ export function candidates(
       offer(rank(trigger.query, remote.title, remote.instanceName), {
         kind: "remote-group",
         value: remote.groupId,
-        label: shownName(remote.title),
-        detail: `at ${shownName(remote.instanceName)} · mentioned only, not sent there`,
+        label: labelled(remote.title),
+        detail: `at ${labelled(remote.instanceName)} · mentioned only, not sent there`,
         icon: "plug",
         place: placeFor(remote),
       });

@@ -1,10 +1,12 @@
 /** What surrounds the composer's text: the recipients, and the files that go with it. */
+
 import { html, nothing, type TemplateResult } from "lit";
 import { actorName } from "../../shared/actor-words.ts";
 import type { MessageEvent as Message } from "../../shared/events.ts";
-import { quotedName, shownName } from "../../shared/foreign-text.ts";
+import { quotedName } from "../../shared/foreign-text.ts";
 import { partiesOf, placeOf, remoteName } from "../../shared/message-parties.ts";
 import { sizeWords } from "../../shared/size-words.ts";
+import { labelled } from "../../shared/voice.ts";
 import { iconButton } from "../controls/controls.ts";
 import { type IconName, icon } from "../controls/icons.ts";
 import { button } from "../controls/toolkit.ts";
@@ -83,7 +85,7 @@ export function referenceChips({ draft: keeper }: Conversation): TemplateResult 
       const remove = () => keeper.update({ refs: keeper.draft.refs.filter((other) => other !== reference) });
       return reference.kind === GROUP_REFERENCE
         ? chip("references", placeOf(reference.title, reference.instance_name), remove)
-        : chip("eye", `Slot ${reference.slot}: ${shownName(reference.title)}`, remove);
+        : chip("eye", `Slot ${reference.slot}: ${labelled(reference.title)}`, remove);
     })}
   </div>`;
 }
@@ -143,9 +145,9 @@ export function fileList({ draft: keeper, uploads }: Conversation): TemplateResu
   return html`<ul class="uploads" aria-label="Files">
     ${attachments.map(
       (file) => html`<li class="upload">
-        ${icon("file")}<span class="file-name"><bdi>${shownName(file.name)}</bdi></span>
+        ${icon("file")}<span class="file-name"><bdi>${labelled(file.name)}</bdi></span>
         ${file.bytes === 0 ? nothing : html`<span class="file-size">${sizeWords(file.bytes)}</span>`}
-        ${iconButton({ icon: "close", label: `Remove ${shownName(file.name)}`, className: "small", onClick: () => detach(file) })}
+        ${iconButton({ icon: "close", label: `Remove ${labelled(file.name)}`, className: "small", onClick: () => detach(file) })}
       </li>`,
     )}
     ${uploads.list.map((upload) => underway(upload, () => uploads.remove(upload.key)))}
@@ -155,7 +157,7 @@ export function fileList({ draft: keeper, uploads }: Conversation): TemplateResu
 function underway(upload: Upload, remove: () => void): TemplateResult {
   const failed = upload.failure !== null;
   return html`<li class="upload ${failed ? "failed" : ""}">
-    ${icon(failed ? "error" : "cloud-upload")}<span class="file-name"><bdi>${shownName(upload.name)}</bdi></span>
+    ${icon(failed ? "error" : "cloud-upload")}<span class="file-name"><bdi>${labelled(upload.name)}</bdi></span>
     ${
       failed
         ? html`<span class="upload-failure" role="alert">${upload.failure}</span>`

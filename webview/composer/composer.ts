@@ -2,13 +2,14 @@
  * `<svc-composer>`: writing to the Group. Recipients and mode are visible. It says before sending
  * what will happen. Nothing typed is lost: a refusal leaves the draft and says why.
  */
+
 import { html, nothing } from "lit";
 import { createRef, ref } from "lit/directives/ref.js";
 import { NO_FILTER } from "../../shared/address.ts";
 import type { MessageEvent as Message } from "../../shared/events.ts";
 import { shownText } from "../../shared/foreign-text.ts";
 import { LIMITS } from "../../shared/limits.ts";
-import { isFromElsewhere, partiesOf, placeOf } from "../../shared/message-parties.ts";
+import { isFromElsewhere, partiesOf, placeOf, senderWithPlace } from "../../shared/message-parties.ts";
 import type { MessageMode } from "../../shared/model.ts";
 import { announce } from "../controls/announce.ts";
 import { failure, iconButton } from "../controls/controls.ts";
@@ -218,7 +219,7 @@ class ComposerElement extends View {
         ? "a message"
         : original.by === "user"
           ? "your message"
-          : partiesOf(original, (id) => this.conversation.group.name(id)).sender;
+          : senderWithPlace(partiesOf(original, (id) => this.conversation.group.name(id)));
     return html`<div class="replying">
       ${icon("reply")}<span class="quoted-who">Reply to <bdi>${whose}</bdi></span>
       <span class="quoted-text">${flatten(shownText(text.slice(0, 640))).slice(0, 160)}</span>

@@ -2,10 +2,12 @@
  * `<svc-account-dialog>`: the link of this instance to an account: how it is made, what it gives,
  * who joined, and how it ends.
  */
+
 import { html, nothing, type PropertyValues } from "lit";
 import { accountStateWords, joinedSentence, remedyForLink } from "../../shared/account-words.ts";
 import { shownName } from "../../shared/foreign-text.ts";
 import { exact } from "../../shared/time-words.ts";
+import { labelled } from "../../shared/voice.ts";
 import { announce } from "../controls/announce.ts";
 import { failure, iconButton, skeleton, stateWord } from "../controls/controls.ts";
 import { copyFrom } from "../controls/copy.ts";
@@ -139,7 +141,7 @@ class AccountDialog extends DialogView {
     return html`${this.#joined(shown)}
       <dl class="facts">
         <div><dt>State</dt><dd>${stateWord({ ...LOOKS[state], word: accountStateWords(state) })}</dd></div>
-        ${label === null ? nothing : html`<div><dt>Account</dt><dd><bdi>${shownName(label)}</bdi></dd></div>`}
+        ${label === null ? nothing : html`<div><dt>Account</dt><dd><bdi>${labelled(label)}</bdi></dd></div>`}
         <div><dt>Service</dt><dd><code>${origin ?? ""}</code></dd></div>
         <div><dt>Address</dt><dd>${publicOrigin === null ? "none, so your other machines can’t send to this one. Set one with ‘svc origin set’." : html`<code>${publicOrigin}</code>`}</dd></div>
       </dl>

@@ -2,11 +2,12 @@
  * One Direct connection: with whom, in what state, what to compare, what to do, and what ending it
  * would mean.
  */
+import { shownName } from "../../shared/foreign-text.ts";
+import { labelled } from "../../shared/voice.ts";
 import "../controls/time.ts";
 import { html, nothing, type TemplateResult } from "lit";
 import { connectionWords, type Ending, endingOf, remedyFor } from "../../shared/connection-words.ts";
 import { awaitsApproval, isPast, peerName } from "../../shared/connections-brief.ts";
-import { shownName } from "../../shared/foreign-text.ts";
 import type { Connection } from "../../shared/operations/connect.ts";
 import type { DirectRelation } from "../../shared/operations/direct.ts";
 import { exact } from "../../shared/time-words.ts";
@@ -40,7 +41,7 @@ export function connectionCard(relation: DirectRelation, actions: CardActions): 
         ${
           remote === null
             ? html`<span>Invitation</span>`
-            : html`<bdi class="connection-group">${shownName(remote.title)}</bdi> <span class="hint">at</span> <bdi>${shownName(remote.name)}</bdi>`
+            : html`<bdi class="connection-group">${labelled(remote.title)}</bdi> <span class="hint">at</span> <bdi>${labelled(remote.name)}</bdi>`
         }
       </span>
       ${stateWord(words)}

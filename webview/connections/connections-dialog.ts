@@ -2,6 +2,7 @@
  * `<svc-connections-dialog>`: connections of the open Group, of every kind. The daemon's state is
  * polled. What the person is typing is kept apart from it, so that no answer changes it.
  */
+
 import { html, nothing, type PropertyValues } from "lit";
 import { accountStateWords } from "../../shared/account-words.ts";
 import { pastedInvitation } from "../../shared/address.ts";
@@ -13,6 +14,7 @@ import { shownName } from "../../shared/foreign-text.ts";
 import type { Connection } from "../../shared/operations/connect.ts";
 import type { DirectRelation } from "../../shared/operations/direct.ts";
 import { sharingSentence } from "../../shared/sharing-words.ts";
+import { labelled } from "../../shared/voice.ts";
 import { announce } from "../controls/announce.ts";
 import { failure, skeleton } from "../controls/controls.ts";
 import { DialogView } from "../controls/dialog.ts";
@@ -167,7 +169,7 @@ class ConnectionsDialog extends DialogView {
     const status = this.#connections.status!;
     const { relations } = status;
     const sorted = [...relations].sort((one, other) => rank(one) - rank(other));
-    return html`<p class="hint">A connection lets <bdi>${shownName(this.#title)}</bdi> and one Group on another instance write to each other and see the names of each other’s Actors. With your own account’s machines, all Groups can. It gives access to nothing else: no terminals, tools or history, and no files except those you send.</p>
+    return html`<p class="hint">A connection lets <bdi>${labelled(this.#title)}</bdi> and one Group on another instance write to each other and see the names of each other’s Actors. With your own account’s machines, all Groups can. It gives access to nothing else: no terminals, tools or history, and no files except those you send.</p>
       <section class="dialog-section">
         <div class="section-head">${this.#heading("Direct connections")}</div>
         ${
@@ -268,7 +270,7 @@ class ConnectionsDialog extends DialogView {
     const { state, account_label: label, error } = shown;
     if (state === "not_linked" && error === null)
       return html`<p class="hint">Not linked. With an account, your machines find each other without invitations.</p>`;
-    return html`<p class="hint">${sentenceCase(accountStateWords(state))}${label === null ? nothing : html` to <bdi>${shownName(label)}</bdi>`}.</p>
+    return html`<p class="hint">${sentenceCase(accountStateWords(state))}${label === null ? nothing : html` to <bdi>${labelled(label)}</bdi>`}.</p>
       ${error === null ? nothing : html`<p class="connection-error">${icon("warning")}<span><bdi>${shownName(error)}</bdi></span></p>`}`;
   }
 

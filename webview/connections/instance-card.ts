@@ -2,6 +2,8 @@
  * Connections through the account service, to this account's instances and to Groups of others:
  * with whom, since when, last contact, how it ends.
  */
+import { shownName } from "../../shared/foreign-text.ts";
+import { labelled } from "../../shared/voice.ts";
 import "../controls/time.ts";
 import { html, nothing, type TemplateResult } from "lit";
 import {
@@ -10,7 +12,6 @@ import {
   connectionSentence,
   kindWord,
 } from "../../shared/any-connection-words.ts";
-import { shownName } from "../../shared/foreign-text.ts";
 import type { Connection } from "../../shared/operations/connect.ts";
 import { EXTERNAL_ENDING } from "../../shared/sharing-words.ts";
 import { exact } from "../../shared/time-words.ts";
@@ -46,10 +47,10 @@ export function externalCard(
     ${
       link === undefined
         ? nothing
-        : html`<div><dt>Who</dt><dd><bdi>${shownName(link.account_label ?? "a member without a name")}</bdi> on <bdi>${shownName(link.instance_name)}</bdi></dd></div>
+        : html`<div><dt>Who</dt><dd><bdi>${link.account_label === null ? "a member without a name" : labelled(link.account_label)}</bdi> on <bdi>${labelled(link.instance_name)}</bdi></dd></div>
       <div><dt>Member id</dt><dd><code>${link.account_id}</code></dd></div>`
     }
-    <div><dt>Groups</dt><dd><bdi>${shownName(connection.remote?.title ?? "")}</bdi> there, <bdi>${shownName(own)}</bdi> here</dd></div>
+    <div><dt>Groups</dt><dd><bdi>${labelled(connection.remote?.title ?? "")}</bdi> there, <bdi>${labelled(own)}</bdi> here</dd></div>
     <div><dt>Confirmed</dt><dd>${until === null ? "not now" : html`by the account service, until <span title=${exact(until)}><svc-time value=${until} manner="clock"></svc-time></span>`}</dd></div>
   </dl>`;
   const ending = html`<p class="hint">${EXTERNAL_ENDING}</p>

@@ -1,8 +1,9 @@
 /** An invitation: how it is shared, and how it is checked before it is accepted. */
+import { shownName } from "../../shared/foreign-text.ts";
+import { labelled } from "../../shared/voice.ts";
 import "../controls/time.ts";
 import { html, nothing, type TemplateResult } from "lit";
 import type { InvitationClaims } from "../../shared/direct-invitation.ts";
-import { shownName } from "../../shared/foreign-text.ts";
 import type { DirectRelation } from "../../shared/operations/direct.ts";
 import { exact } from "../../shared/time-words.ts";
 import { iconButton } from "../controls/controls.ts";
@@ -82,10 +83,10 @@ function claimed(
   const { host, expires_at: expiresAt, address } = claims;
   const twice = known.some((relation) => relation.id === claims.id);
   return html`<dl class="facts claims">
-      <div><dt>From</dt><dd><bdi>${shownName(host.name)}</bdi>, as it calls itself</dd></div>
+      <div><dt>From</dt><dd><bdi>${labelled(host.name)}</bdi>, as it calls itself</dd></div>
       <div><dt>Instance</dt><dd><code>${shownName(host.instance_id)}</code></dd></div>
-      <div><dt>Its Group</dt><dd><bdi>${shownName(host.title)}</bdi></dd></div>
-      <div><dt>With</dt><dd><bdi>${shownName(group)}</bdi>, this Group</dd></div>
+      <div><dt>Its Group</dt><dd><bdi>${labelled(host.title)}</bdi></dd></div>
+      <div><dt>With</dt><dd><bdi>${labelled(group)}</bdi>, this Group</dd></div>
       <div><dt>Address</dt><dd><code>${shownName(address)}</code></dd></div>
       <div><dt>Valid until</dt><dd title=${exact(expiresAt)}><svc-time value=${expiresAt} manner="clock"></svc-time></dd></div>
     </dl>

@@ -2,9 +2,10 @@
  * `<svc-sharing-dialog>`: selects a Group for a connection with another account. It ends with the
  * account service's page, where the person says whom they invite, or sees who invites them.
  */
+
 import { html, nothing, type PropertyValues } from "lit";
 import { pastedInvitation } from "../../shared/address.ts";
-import { shownName } from "../../shared/foreign-text.ts";
+import { labelled } from "../../shared/voice.ts";
 import { failure, iconButton, skeleton } from "../controls/controls.ts";
 import { copyFrom } from "../controls/copy.ts";
 import { DialogView } from "../controls/dialog.ts";
@@ -89,8 +90,8 @@ class SharingDialog extends DialogView {
     const memberId = sharing?.account_id ?? null;
     return html`${
       this.invitation === null
-        ? html`<p>You select <bdi>${shownName(this.groupTitle)}</bdi>, then continue on the page of the account service${service === null ? nothing : html`, <code>${service}</code>`}. There you name the member whom you invite. Nothing is shared before they accept.</p>`
-        : html`<p>Someone invites you to connect ${this.#isSettled ? html`<bdi>${shownName(this.groupTitle)}</bdi>` : "one of your Groups"} with one of theirs. ${this.#isSettled ? "Select it" : "Choose yours"}, then continue on the page of the account service${service === null ? nothing : html`, <code>${service}</code>`}. It shows who invites you and what they will be able to do, and asks before anything is connected.</p>`
+        ? html`<p>You select <bdi>${labelled(this.groupTitle)}</bdi>, then continue on the page of the account service${service === null ? nothing : html`, <code>${service}</code>`}. There you name the member whom you invite. Nothing is shared before they accept.</p>`
+        : html`<p>Someone invites you to connect ${this.#isSettled ? html`<bdi>${labelled(this.groupTitle)}</bdi>` : "one of your Groups"} with one of theirs. ${this.#isSettled ? "Select it" : "Choose yours"}, then continue on the page of the account service${service === null ? nothing : html`, <code>${service}</code>`}. It shows who invites you and what they will be able to do, and asks before anything is connected.</p>`
     }
       ${this.#isSettled ? nothing : this.#choice()}
       ${this.invitation === null ? this.#invited() : nothing}
@@ -110,7 +111,7 @@ class SharingDialog extends DialogView {
       value: this.groupId ?? "",
       choices: [
         ...(this.groupId === null ? [{ value: "", label: "Choose…", disabled: true }] : []),
-        ...list.map(({ group_id: value, title }) => ({ value, label: shownName(title) })),
+        ...list.map(({ group_id: value, title }) => ({ value, label: labelled(title) })),
       ],
       onChange: (groupId) => {
         this.groupId = groupId;

@@ -2,10 +2,12 @@
  * `<svc-attachment>`: a file of a message. Small pictures and the beginnings of small texts are
  * shown; everything is fetched with the session and saved from there.
  */
+
 import { html, nothing, render } from "lit";
 import { shownName } from "../../shared/foreign-text.ts";
 import type { Attachment } from "../../shared/model.ts";
 import { sizeWords } from "../../shared/size-words.ts";
+import { labelled } from "../../shared/voice.ts";
 import { iconButton } from "../controls/controls.ts";
 import { icon } from "../controls/icons.ts";
 import { View } from "../controls/view.ts";
@@ -46,7 +48,7 @@ class AttachmentElement extends View {
 
   protected override render() {
     const { file, preview } = this;
-    const name = shownName(file.name);
+    const name = labelled(file.name);
     return html`${
       preview === null
         ? nothing
@@ -110,7 +112,7 @@ class AttachmentElement extends View {
   }
 
   readonly #openPicture = (): void => {
-    const name = shownName(this.file.name);
+    const name = labelled(this.file.name);
     const dialog = document.createElement("dialog");
     dialog.className = "lightbox";
     dialog.setAttribute("aria-label", name);

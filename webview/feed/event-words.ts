@@ -1,7 +1,8 @@
 /** Everything in a ledger that isn't a message, as one calm sentence. */
+
 import type { EventOf, LedgerEvent, UnknownEvent } from "../../shared/events.ts";
-import { quotedName, shownName, shownText } from "../../shared/foreign-text.ts";
 import { placeOf, remoteName } from "../../shared/message-parties.ts";
+import { labelled, noticeWords, quoted } from "../../shared/voice.ts";
 import type { IconName } from "../controls/icons.ts";
 
 export interface EventWords {
@@ -11,12 +12,15 @@ export interface EventWords {
   leads?: string;
 }
 
+/** What is quoted of a notice or a reason. */
+const WHY_CHARACTERS = 400;
+
 /** Who withdrew it at another instance, by the names of that time; null for someone here. */
 function withdrawnBy({ by, data: { connect_cancel: control } }: EventOf<"chat.reply_request.cancelled">) {
   if (!by.startsWith("connect:") || control === undefined) return null;
   const { id, title } = control.sender;
   const where = placeOf(control.source.title, undefined);
-  return `${remoteName(id, { [id]: title })}${where === "" ? "" : ` of ${where}`}`;
+  return `${remoteName(id, { [id]: title })}${where === "" ? "" : ` of ${where}`}, outside,`;
 }
 
 /** `name` gives the shown name of an Actor id, `user` or `system`. */
@@ -31,7 +35,7 @@ export function eventWords(event: LedgerEvent, name: (id: string) => string): Ev
       return { icon: "organization", text: `${who} created the Group` };
     case "group.attach": {
       const { label, scope_key: scopeKey } = event.data;
-      return { icon: "folder", text: `${who} attached ${label || scopeKey}` };
+      return { icon: "folder", text: `${who} attached ${label === "" ? scopeKey : quoted(label)}` };
     }
     case "group.update":
       return { icon: "settings-gear", text: `${who} changed the Group's settings` };
@@ -58,8 +62,8 @@ export function eventWords(event: LedgerEvent, name: (id: string) => string): Ev
     case "actor.start": {
       const actor = name(event.data.actor_id);
       if (event.data.reason !== "new_conversation") return { icon: "play", text: `${actor} was enabled` };
-      const why = shownText(event.data.detail ?? "");
-      const text = `${actor} started a new conversation: its last one can't be continued because ${why}`;
+      const why = event.data.detail ?? "";
+      const text = `${actor} started a new conversation: its last one can't be continued because ${labelled(why)}`;
       return { icon: "info", text };
     }
     case "actor.stop": {
@@ -69,7 +73,7 @@ export function eventWords(event: LedgerEvent, name: (id: string) => string): Ev
         return { icon: "debug-stop", text: `${who} stopped ${actor === who ? "itself" : actor}` };
       return {
         icon: "debug-stop",
-        text: `${actor} stopped${reason === "" ? "" : `: ${reason.replaceAll("_", " ")}`}`,
+        text: `${actor} stopped${reason === "" ? "" : `: ${labelled(reason.replaceAll("_", " "))}`}`,
       };
     }
     case "actor.restart":
@@ -78,8 +82,8 @@ export function eventWords(event: LedgerEvent, name: (id: string) => string): Ev
       const { actor_id: actorId, tool_name: tool, decision, late } = event.data;
       const actor = name(actorId);
       const what = {
-        allow: `${who} allowed ${actor} to use ${shownName(tool)} once`,
-        deny: `${who} refused ${actor} the use of ${shownName(tool)}`,
+        allow: `${who} allowed ${actor} to use ${labelled(tool)} once`,
+        deny: `${who} refused ${actor} the use of ${labelled(tool)}`,
         answer: `${who} answered a question of ${actor}`,
       }[decision];
       const text = late === true ? `${what}: too late, it was no longer open` : what;
@@ -96,13 +100,13 @@ export function eventWords(event: LedgerEvent, name: (id: string) => string): Ev
       const { target_actor_id: told, title, message } = event.data;
       // Its text addresses the Actor that it was written to.
       if (told !== null && told !== "" && told !== "user")
-        return { icon: "info", text: `${name(told)} was reminded: ${shownText(title)}` };
-      const words = [title, message].filter((part) => part !== "").join(": ");
-      return { icon: "info", text: shownText(words) };
+        return { icon: "info", text: `${name(told)} was reminded: ${noticeWords(title, WHY_CHARACTERS)}` };
+      const words = [title, message].filter((part) => part !== "");
+      return { icon: "info", text: words.map((part) => noticeWords(part, WHY_CHARACTERS)).join(": ") };
     }
     case "presentation.publish": {
       const { slot, title } = event.data;
-      const leads = `“${quotedName(title)}”`;
+      const leads = quoted(title);
       return { icon: "eye", text: `${who} showed ${leads} in slot ${slot}`, leads };
     }
     case "presentation.clear":
@@ -126,5 +130,5 @@ export function eventWords(event: LedgerEvent, name: (id: string) => string): Ev
 
 /** What no one is shown as a sentence, or what only a newer version knows. */
 function inItsOwnWords(who: string, kind: LedgerEvent["kind"]): EventWords {
-  return { icon: "info", text: `${who}: ${kind.replaceAll(/[._]/g, " ")}` };
+  return { icon: "info", text: `${who}: ${labelled(kind.replaceAll(/[._]/g, " "))}` };
 }

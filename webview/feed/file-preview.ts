@@ -2,10 +2,11 @@
  * `<svc-file-preview>`: the first lines of a text file of a message, and more when asked. Loaded
  * once a file is seen that may be text. Its bytes decide; what they don't prove shows nothing.
  */
+
 import { html, nothing } from "lit";
 import { unsafeHTML } from "lit/directives/unsafe-html.js";
-import { shownName } from "../../shared/foreign-text.ts";
 import type { Attachment } from "../../shared/model.ts";
+import { labelled } from "../../shared/voice.ts";
 import { View } from "../controls/view.ts";
 import type { Host } from "../hosts/host.ts";
 import { isLanguage } from "./code-languages.ts";
@@ -84,7 +85,7 @@ class FilePreview extends View {
     const more = beginning(text, MORE);
     const shown = this.whole ? more : first;
     const isCut = more.length < text.trimEnd().length || this.file.bytes > READ_BYTES;
-    return html`<div class="code-block" role="group" aria-label="Beginning of ${shownName(this.file.name)}">
+    return html`<div class="code-block" role="group" aria-label="Beginning of ${labelled(this.file.name)}">
         ${unsafeHTML(renderCode(shown, endingOf(this.file.name)))}
       </div>
       ${this.whole && isCut ? html`<p class="hint">This is its beginning. Save the file to read the rest.</p>` : nothing}

@@ -1,12 +1,14 @@
 /** `<svc-message>`: one message of the feed, with its status and its actions. */
+
 import { html, nothing } from "lit";
 import { unsafeHTML } from "lit/directives/unsafe-html.js";
 import { NOWHERE } from "../../shared/address.ts";
 import type { ChatMessage, MessageEvent as Message } from "../../shared/events.ts";
-import { quotedName, shownText } from "../../shared/foreign-text.ts";
-import { isFromElsewhere, partiesOf, placeOf } from "../../shared/message-parties.ts";
+import { shownText } from "../../shared/foreign-text.ts";
+import { isFromElsewhere, partiesOf, placeOf, senderWithPlace } from "../../shared/message-parties.ts";
 import type { MessageStatus } from "../../shared/operations/messages.ts";
 import { isSlot, PRESENTATION_REFERENCE } from "../../shared/presentation-kind.ts";
+import { labelled } from "../../shared/voice.ts";
 import { GROUP_REFERENCE } from "../composer/draft.ts";
 import { iconButton } from "../controls/controls.ts";
 import { copy, copyFrom } from "../controls/copy.ts";
@@ -161,7 +163,7 @@ export class MessageElement extends View {
   #head(message: ChatMessage, over: readonly DeliveryWord[] | null) {
     const mode = MODE_WORDS[message.message_mode];
     const mine = this.event.by === "user";
-    const { sender, recipients: to, from, to: elsewhere } = partiesOf(this.event, this.name);
+    const { sender, recipients: to, from, to: elsewhere, mark } = partiesOf(this.event, this.name);
     const address = [...(to.length === 0 ? [] : [to.join(", ")]), ...(elsewhere === null ? [] : [elsewhere])];
     return html`<div class="message-head">
       ${mine || message.source_user_id === "user" ? icon("account", "who-icon") : initialsOf(sender, isFromElsewhere(message) ? sender : this.event.by)}
@@ -174,9 +176,9 @@ export class MessageElement extends View {
       }
       ${mode === "" ? nothing : html`<span class="mode">${icon(message.message_mode === "mail" ? "mail" : "reply")}${mode}</span>`}
       ${
-        from === null
+        from === null && mark === null
           ? nothing
-          : html`<span class="mode from">${icon(isFromElsewhere(message) ? "plug" : "references")}from <bdi>${from}</bdi></span>`
+          : html`<span class="mode from" title=${mark ?? nothing}>${icon(mark === null ? "references" : "plug")}${mark === null ? "from " : html`<span class="outside">${mark}</span>`}<bdi>${from ?? ""}</bdi></span>`
       }
       <span class="head-end">
         ${over === null ? nothing : settledWords(over)}
@@ -193,7 +195,8 @@ export class MessageElement extends View {
 
   #reply(replyTo: string, quote: string | undefined) {
     const original = this.original;
-    const who = original === null || original === undefined ? "" : partiesOf(original, this.name).sender;
+    const who =
+      original === null || original === undefined ? "" : senderWithPlace(partiesOf(original, this.name));
     const text =
       quote ?? original?.data.text ?? (original === null ? "a message that no longer exists" : "…");
     const excerpt = flatten(shownText(text.slice(0, 4 * EXCERPT))).slice(0, EXCERPT);
@@ -241,7 +244,7 @@ export class MessageElement extends View {
   #shown(message: ChatMessage) {
     return message.refs.map(({ kind, slot, title, event_id: eventId }) => {
       if (kind !== PRESENTATION_REFERENCE || !isSlot(slot)) return nothing;
-      const named = typeof title === "string" && title.trim() !== "" ? quotedName(title) : `Slot ${slot}`;
+      const named = typeof title === "string" && title.trim() !== "" ? labelled(title) : `Slot ${slot}`;
       const versionId = typeof eventId === "string" ? eventId : null;
       return html`<p class="mentions">
         ${icon("eye")}<button

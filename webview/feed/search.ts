@@ -2,12 +2,13 @@
  * `<svc-search>`: messages of the Group that contain the words and pass the filters, newest first,
  * in pages.
  */
+
 import { html, nothing, type PropertyValues } from "lit";
 import { createRef, ref } from "lit/directives/ref.js";
 import { type MessageFilter, NO_FILTER } from "../../shared/address.ts";
 import type { MessageEvent as Message } from "../../shared/events.ts";
 import { shownText } from "../../shared/foreign-text.ts";
-import { addressOf, partiesOf } from "../../shared/message-parties.ts";
+import { addressOf, partiesOf, senderWithPlace } from "../../shared/message-parties.ts";
 import { failure, iconButton, skeleton } from "../controls/controls.ts";
 import { icon } from "../controls/icons.ts";
 import { roving } from "../controls/roving.ts";
@@ -166,7 +167,7 @@ class SearchElement extends View {
     const parties = partiesOf(event, (id) => this.conversation.group.name(id));
     return html`<button type="button" class="hit" @click=${() => this.tell("found", event.id)}>
       <span class="hit-head"
-        ><span class="sender"><bdi>${parties.sender}</bdi></span><span class="arrow" aria-hidden="true">→</span><span class="recipients"><bdi>${addressOf(parties)}</bdi></span
+        ><span class="sender"><bdi>${senderWithPlace(parties)}</bdi></span><span class="arrow" aria-hidden="true">→</span><span class="recipients"><bdi>${addressOf(parties)}</bdi></span
         ><svc-time class="when" value=${event.ts}></svc-time
       ></span>
       <span class="hit-text">${excerpt(shownText(event.data.text), this.query).map((part) => (part.match ? html`<mark>${part.text}</mark>` : part.text))}</span>

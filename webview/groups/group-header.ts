@@ -1,9 +1,11 @@
 /**
  * `<svc-group-header>`: which Group this is, its folder and state, search, and its other actions.
  */
+
 import { html, nothing, type PropertyValues } from "lit";
 import { connectionsInBrief } from "../../shared/connections-brief.ts";
 import { quotedName } from "../../shared/foreign-text.ts";
+import { labelled } from "../../shared/voice.ts";
 import { iconButton } from "../controls/controls.ts";
 import { copy } from "../controls/copy.ts";
 import { icon } from "../controls/icons.ts";
@@ -53,7 +55,7 @@ class GroupHeaderElement extends View {
       group?.scopes.find((entry) => entry.scope_key === group.active_scope_key) ?? group?.scopes[0];
     const state = group?.state ?? summary?.state;
     return html`<header class="group-head">
-      <h1 class="group-title"><bdi>${group?.title ?? summary?.title ?? ""}</bdi></h1>
+      <h1 class="group-title"><bdi>${labelled(group?.title ?? summary?.title ?? "")}</bdi></h1>
       ${
         scope === undefined
           ? nothing
@@ -64,7 +66,7 @@ class GroupHeaderElement extends View {
           ? nothing
           : html`<span class="group-state ${state === "active" ? "ordinary" : ""}" title="The Group’s state">${icon(state === "active" ? "circle-filled" : state === "idle" ? "circle-outline" : "debug-pause")}${state}</span>`
       }
-      <span class="group-topic" title=${group?.topic ?? ""}><bdi>${group?.topic ?? ""}</bdi></span>
+      <span class="group-topic" title=${labelled(group?.topic ?? "")}><bdi>${labelled(group?.topic ?? "")}</bdi></span>
       <span class="head-actions">
         ${this.#connections()}
         ${

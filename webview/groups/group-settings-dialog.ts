@@ -2,9 +2,11 @@
  * `<svc-group-settings-dialog>`: a Group's title, topic, folders and settings, and the two ways to
  * lose its history.
  */
+
 import { html, nothing } from "lit";
 import type { Group, GroupSettings } from "../../shared/model.ts";
 import { secondsFrom, timeIn } from "../../shared/time-words.ts";
+import { labelled } from "../../shared/voice.ts";
 import { iconButton } from "../controls/controls.ts";
 import { copyFrom } from "../controls/copy.ts";
 import { DialogView } from "../controls/dialog.ts";
@@ -69,7 +71,7 @@ class GroupSettingsDialog extends DialogView {
   }
 
   protected override heading(): string {
-    return `Settings of ${this.group.title}`;
+    return `Settings of ${labelled(this.group.title)}`;
   }
 
   protected override get wide(): boolean {
@@ -203,8 +205,8 @@ class GroupSettingsDialog extends DialogView {
     const { title, actors } = this.group;
     const what =
       this.destroying === "reset"
-        ? `This deletes every message and file in ${title}. Its ${actors.length} ${actors.length === 1 ? "Actor" : "Actors"} and its settings stay.`
-        : `This deletes ${title} with its ${actors.length} ${actors.length === 1 ? "Actor" : "Actors"} and every message and file in it.`;
+        ? `This deletes every message and file in ${labelled(title)}. Its ${actors.length} ${actors.length === 1 ? "Actor" : "Actors"} and its settings stay.`
+        : `This deletes ${labelled(title)} with its ${actors.length} ${actors.length === 1 ? "Actor" : "Actors"} and every message and file in it.`;
     return html`<div class="destroy">
       <p>${icon("warning")} <span>${what} This can’t be undone. Type <strong>${title}</strong> to continue.</span></p>
       ${textField({

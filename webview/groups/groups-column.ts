@@ -1,8 +1,10 @@
 /** `<svc-groups>`: this machine's Groups, with what waits in each. The counts are the daemon's. */
+
 import { html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
 import { NOWHERE } from "../../shared/address.ts";
 import type { GroupSummary } from "../../shared/operations/groups.ts";
+import { labelled } from "../../shared/voice.ts";
 import type { DraftMarks } from "../composer/draft-marks.ts";
 import type { AccountLink } from "../connections/account-link.ts";
 import { badge, iconButton, skeleton } from "../controls/controls.ts";
@@ -110,7 +112,7 @@ class GroupsElement extends View {
       draggable="false"
       class="row group-row ${group.unread + group.attention > 0 ? "unread" : ""} ${resting ? "resting" : ""}"
       aria-current=${group.group_id === this.openId ? "true" : nothing}
-      title=${[group.title, group.topic, resting ? `The Group is ${group.state}.` : ""].filter((part) => part !== "").join("\n")}
+      title=${[labelled(group.title), labelled(group.topic), resting ? `The Group is ${group.state}.` : ""].filter((part) => part !== "").join("\n")}
       @click=${(event: MouseEvent) => {
         if (opensElsewhere(event)) return;
         event.preventDefault();
@@ -118,7 +120,7 @@ class GroupsElement extends View {
       }}
     >
       ${icon(group.damage !== undefined ? "warning" : resting ? "debug-pause" : "comment-discussion")}
-      <span class="row-label"><bdi>${group.title}</bdi></span>
+      <span class="row-label"><bdi>${labelled(group.title)}</bdi></span>
       ${
         hasDraft && group.group_id !== this.openId
           ? html`<span class="row-detail draft-mark" title="You have a draft here">${icon("edit")}<span class="only-heard">draft</span></span>`

@@ -6,10 +6,10 @@
 
 import { actorName } from "../../shared/actor-words.ts";
 import type { EventOf } from "../../shared/events.ts";
-import { shownName } from "../../shared/foreign-text.ts";
 import { remoteName } from "../../shared/message-parties.ts";
 import type { Group } from "../../shared/model.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
+import { shownId } from "../../shared/voice.ts";
 import { Store } from "../controls/store.ts";
 import type { Host } from "../hosts/host.ts";
 
@@ -89,7 +89,7 @@ export class OpenGroup extends Store {
     const there = separator < 0 ? null : id.slice(separator + 2);
     if (id.startsWith("connect:"))
       return there === null ? "another instance" : `${remoteName(there, undefined)} at another instance`;
-    return there === null ? shownName(id) : there === "user" ? "you" : shownName(there);
+    return there === null ? shownId(id) : there === "user" ? "you" : shownId(there);
   }
 
   async #read(): Promise<void> {

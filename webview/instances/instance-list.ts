@@ -1,8 +1,9 @@
 /** `<svc-instances>`: the account's other instances below the own Groups, with their Groups. */
+
 import { html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
-import { shownName } from "../../shared/foreign-text.ts";
 import type { FrameGroup } from "../../shared/frame-protocol.ts";
+import { labelled } from "../../shared/voice.ts";
 import { sharedFigure, sharedWords } from "../controls/shared-mark.ts";
 import "../controls/time.ts";
 import { iconButton } from "../controls/controls.ts";
@@ -108,10 +109,10 @@ class InstancesElement extends View {
               type="button"
               class="row remote-group-row ${group.running ? "" : "resting"}"
               aria-current=${group.group_id === groupId ? "true" : nothing}
-              title=${group.title}
+              title=${labelled(group.title)}
               @click=${() => this.#show(id, group.group_id)}
             >
-              ${icon("comment-discussion")}<span class="row-label"><bdi>${group.title}</bdi></span>
+              ${icon("comment-discussion")}<span class="row-label"><bdi>${labelled(group.title)}</bdi></span>
               ${group.running && told.live ? html`<span class="row-detail">${icon("pulse")}<span class="only-heard">working</span></span>` : nothing}
             </button>
             ${this.#connections(id, group)}
@@ -130,7 +131,7 @@ class InstancesElement extends View {
     if (connection === undefined || connection.count === 0) return nothing;
     if (!(Date.parse(connection.expires_at) > Date.now())) return nothing;
     const { count } = connection;
-    const label = `Connections of ${shownName(title)}: ${sharedWords(count)}`;
+    const label = `Connections of ${labelled(title)}: ${sharedWords(count)}`;
     return html`<button
       type="button"
       class="remote-connections"

@@ -2,6 +2,7 @@
  * `<svc-presentations>`: what the Group's four slots show, beside the feed. A page runs in a frame
  * with an opaque origin (docs/presentations.md#what-a-page-can-do).
  */
+
 import { html, nothing, type PropertyValues, type TemplateResult } from "lit";
 import { unsafeHTML } from "lit/directives/unsafe-html.js";
 import { type Address, NOWHERE } from "../../shared/address.ts";
@@ -11,6 +12,7 @@ import type { Presentation } from "../../shared/operations/presentations.ts";
 import type { ResultOf } from "../../shared/operations/registry.ts";
 import { PRESENTATION_REFERENCE } from "../../shared/presentation-kind.ts";
 import { sizeWords } from "../../shared/size-words.ts";
+import { labelled, quoted } from "../../shared/voice.ts";
 import { announce } from "../controls/announce.ts";
 import { failure, iconButton, skeleton } from "../controls/controls.ts";
 import { type IconName, icon } from "../controls/icons.ts";
@@ -138,7 +140,7 @@ class PresentationsElement extends View {
       Array.from({ length: LIMITS.presentation.slots }, (_, at) => ({ slot: at + 1, presentation: null }));
     const { unseen } = this.conversation.slots;
     return slots.map(({ slot, presentation }) => {
-      const title = presentation === null ? "empty" : shownName(presentation.title);
+      const title = presentation === null ? "empty" : labelled(presentation.title);
       const isNew = unseen.some((one) => one.slot === slot);
       return html`<button
         type="button"
@@ -169,7 +171,7 @@ class PresentationsElement extends View {
       });
     };
     return html`<div class="presentation-head">
-      <h3 class="presentation-title"><bdi>${shownName(shown.title)}</bdi></h3>
+      <h3 class="presentation-title"><bdi>${labelled(shown.title)}</bdi></h3>
       <div class="presentation-facts"><span class="presentation-by"><bdi>${this.conversation.group.name(shown.by)}</bdi> · <svc-time value=${shown.ts}></svc-time>${shown.bytes === undefined ? nothing : html` · <span class="unbroken">${sizeWords(shown.bytes)}</span>`}</span>
       <span class="head-end">
         ${this.narrow ? nothing : this.#actions(shown).map(asButton)}
@@ -250,7 +252,7 @@ class PresentationsElement extends View {
         if (source === null) return this.#elsewhere();
         if (shown.kind === "html")
           return html`<iframe class="presentation-frame" title=${title} sandbox="allow-scripts" referrerpolicy="no-referrer" src=${source}></iframe>`;
-        return pdf(source, title);
+        return pdf(source, title, () => void this.#save(shown));
       }
     }
   }
@@ -282,6 +284,18 @@ class PresentationsElement extends View {
     </div>`;
   }
 
+  async #save({ sha256 = "", title }: Presentation): Promise<void> {
+    try {
+      await this.host.save(
+        this.conversation.groupId,
+        sha256,
+        `${shownName(title).replace(/\.pdf$/i, "")}.pdf`,
+      );
+    } catch (error) {
+      this.problem = wordsOf(error);
+    }
+  }
+
   #openInBrowser(): void {
     const { conversation, slotNumber: slot, versionId } = this;
     this.host.openInBrowser?.({ ...NOWHERE, groupId: conversation.groupId, slot, versionId });
@@ -304,7 +318,7 @@ class PresentationsElement extends View {
     this.tell("open-dialog", {
       name: "publish",
       slotNumber: this.slotNumber,
-      replaces: current === null || current === undefined ? null : shownName(current.title),
+      replaces: current === null || current === undefined ? null : labelled(current.title),
     });
   }
 
@@ -329,7 +343,7 @@ class PresentationsElement extends View {
     const isOther = (one: Reference) => one.kind !== PRESENTATION_REFERENCE || one.event_id !== eventId;
     const reference: Reference = { kind: PRESENTATION_REFERENCE, slot, event_id: eventId, title };
     draft.update({ refs: [...refs.filter(isOther), reference] });
-    announce(`The message mentions ${shownName(title)}`);
+    announce(`The message mentions ${quoted(title)}`);
   }
 
   #go(to: Partial<Address>): void {
@@ -352,7 +366,7 @@ class PresentationsElement extends View {
         shown.event_id !== before.event_id &&
         shown.slot === before.slot
       )
-        announce(`Slot ${shown.slot} shows ${shownName(shown.title)}`);
+        announce(`Slot ${shown.slot} shows ${quoted(shown.title)}`);
     } catch (error) {
       if (reading === this.#reading) this.problem = wordsOf(error);
     }
@@ -427,11 +441,11 @@ function tabLink(source: string, label: string) {
 
 /**
  * The browser's own viewer, where it has one and this page isn't itself in a sandbox: a viewer
- * inherits it and shows nothing. The tab is there in any case (docs/presentations.md).
+ * inherits it and shows nothing (docs/presentations.md).
  */
-function pdf(source: string, title: string) {
+function pdf(source: string, title: string, save: () => void) {
   const isShown = navigator.pdfViewerEnabled && parent === self;
-  return html`<p class="hint pad">${tabLink(source, "Open the PDF")} in ${isShown ? "a tab of its own" : "the browser’s own viewer"}.</p>
+  return html`<p class="hint pad"><button type="button" class="link" @click=${save}>Save the PDF</button>${isShown ? nothing : " to read it"}</p>
     ${isShown ? html`<iframe class="presentation-frame" title=${title} referrerpolicy="no-referrer" src="${source}#navpanes=0"></iframe>` : nothing}`;
 }
 

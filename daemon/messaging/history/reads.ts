@@ -53,7 +53,8 @@ export class Reads {
 
   /** Replies come after what they answer, so that the oldest ones are found first. */
   thread(input: InputOf<"ledger_thread">): ResultOf<"ledger_thread"> {
-    const { ledger } = this.#chats.get(input.group_id);
+    const chat = this.#chats.get(input.group_id);
+    const { ledger } = chat;
     const messageAt = (ordinal: number | undefined): MessageEvent | null => {
       const event = ordinal === undefined ? undefined : ledger.readMany([ordinal])[0];
       return event?.kind === "chat.message" ? event : null;
@@ -76,7 +77,7 @@ export class Reads {
     }
     const events = [...found].sort(([a], [b]) => a - b).map(([, event]) => event);
     return {
-      events: events.slice(0, LIMITS.thread.messages),
+      events: marked(chat, events.slice(0, LIMITS.thread.messages)),
       has_more: events.length > LIMITS.thread.messages,
     };
   }
@@ -142,8 +143,18 @@ function kindsOf(kinds: readonly string[] | undefined): ReadonlySet<string> | un
   return kinds === undefined ? undefined : new Set(kinds);
 }
 
+/** With `_imported` beside the members of what came with an import: nobody here wrote it. */
+function marked<Event extends LedgerEvent>(chat: GroupChat, events: Event[]): Event[] {
+  const { begin } = chat.projection;
+  if (begin === 0) return events;
+  return events.map((event) =>
+    (chat.ledger.ordinalOf(event.id) ?? begin) < begin ? { ...event, _imported: true } : event,
+  );
+}
+
 /** With `_obligation_status` and the Connect statuses beside each message's members on request. */
-function annotated(chat: GroupChat, events: LedgerEvent[], wanted: boolean): LedgerEvent[] {
+function annotated(chat: GroupChat, found: LedgerEvent[], wanted: boolean): LedgerEvent[] {
+  const events = marked(chat, found);
   if (!wanted) return events;
   return events.map((event) => {
     if (event.kind !== "chat.message") return event;

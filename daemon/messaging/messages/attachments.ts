@@ -1,9 +1,10 @@
 /** What a message carries. Checked before anything is written. */
+
 import { isAbsolute, parse, sep } from "node:path";
 import type { OpenFile } from "../../../platform/files.ts";
 import type { ProjectFiles } from "../../../platform/project-files.ts";
 import { Refusal } from "../../../shared/errors.ts";
-import { withoutInvisible } from "../../../shared/invisible.ts";
+import { quotedName } from "../../../shared/foreign-text.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import type { Attachment } from "../../../shared/model.ts";
 import type { Caller } from "../../../shared/operations/caller.ts";
@@ -73,7 +74,7 @@ export function checkFileSize(name: string, bytes: number): void {
   const limit = LIMITS.attachment.uploadBytes;
   if (bytes <= limit) return;
   throw new Refusal("invalid_attachments", {
-    specifics: overSize(`'${name}'`, bytes, limit),
+    specifics: overSize(`'${quotedName(name, PATH_SHOWN)}'`, bytes, limit),
     details: { name, limit },
   });
 }
@@ -179,8 +180,8 @@ function notThere(path: string): Refusal {
 }
 
 function shownPath(path: string): string {
-  const shown = withoutInvisible(path).toWellFormed();
-  return shown.length > PATH_SHOWN ? `…${shown.slice(-PATH_SHOWN)}`.toWellFormed() : shown;
+  const shown = path.toWellFormed();
+  return quotedName(shown.length > PATH_SHOWN ? `…${shown.slice(1 - PATH_SHOWN)}` : shown, PATH_SHOWN);
 }
 
 /** A name as stored: well-formed and within its limit. */

@@ -4,10 +4,12 @@
  * the source event's, and a receipt in the source ledger. A crash in between leaves a record
  * without a receipt, which the next start completes. The derived id keeps it from arriving twice.
  */
+
 import { createHash } from "node:crypto";
 import { errorFields } from "../../../platform/log.ts";
 import { Refusal } from "../../../shared/errors.ts";
 import type { EventData, MessageEvent } from "../../../shared/events.ts";
+import { quotedName } from "../../../shared/foreign-text.ts";
 import type { MessageMode } from "../../../shared/model.ts";
 import type { CallContext, Caller } from "../../../shared/operations/caller.ts";
 import type { InputOf, ResultOf } from "../../../shared/operations/registry.ts";
@@ -47,7 +49,7 @@ function checkSame(
   const other = to.find((id) => toGenerations[id] !== then[id]);
   if (other === undefined) return;
   throw new Refusal("invalid_recipient", {
-    specifics: `The '${other}' of that message is no longer in its Group.`,
+    specifics: `The '${quotedName(other)}' of that message is no longer in its Group.`,
     details: { recipient: other },
   });
 }

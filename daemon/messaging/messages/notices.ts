@@ -9,6 +9,7 @@ import type { Timer } from "../../../platform/clock.ts";
 import { errorFields } from "../../../platform/log.ts";
 import type { EventData } from "../../../shared/events.ts";
 import type { StoredActor } from "../../../shared/model.ts";
+import { NOTICES } from "../../../shared/voice.ts";
 import type { NewEvent } from "../../ledger/types.ts";
 import type { GroupChat, MessagingDependencies } from "../group-chat.ts";
 import { noticeKey } from "./message-keys.ts";
@@ -25,13 +26,6 @@ interface Due {
 /** Notices appended at once. */
 const BATCH = 200;
 const RETRY_MS = 30_000;
-const SENTENCES = {
-  mail_notice: { title: "Unread Mail", message: "You have unread Mail. Read your Inbox." },
-  reply_notice: {
-    title: "Reply owed",
-    message: "A message to you asks for a reply. Answer it, or say why you can't.",
-  },
-} as const;
 
 export class Notices {
   readonly #deps: MessagingDependencies;
@@ -167,7 +161,7 @@ export class Notices {
   }
 
   #notice({ kind, actor, id }: Due): NewEvent {
-    const { title, message } = SENTENCES[kind];
+    const { title, message } = NOTICES[kind];
     const data: EventData<"system.notify"> = {
       kind,
       title,

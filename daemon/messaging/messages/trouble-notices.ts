@@ -5,9 +5,13 @@
 
 import { errorFields, type Log } from "../../../platform/log.ts";
 import type { StoredActor } from "../../../shared/model.ts";
+import { idAndTitle, quoted } from "../../../shared/voice.ts";
 import type { NewEvent } from "../../ledger/types.ts";
 import type { GroupChat } from "../group-chat.ts";
 import { TROUBLE_NOTICE } from "../kinds.ts";
+
+/** What a notice quotes of a failure. */
+const TROUBLE_CHARACTERS = 200;
 
 export class TroubleNotices {
   readonly #log: Log;
@@ -59,8 +63,8 @@ export class TroubleNotices {
   ): NewEvent {
     return chat.event("system.notify", "system", {
       kind: TROUBLE_NOTICE,
-      title: `${actor.title === "" ? actor.id : actor.title} can't work on your request now`,
-      message: `The reason: ${trouble}. The request stays open.`,
+      title: `${idAndTitle(actor.id, actor.title)} can't work on your request now`,
+      message: `The reason: ${quoted(trouble, TROUBLE_CHARACTERS)}. The request stays open.`,
       target_actor_id: asker.id,
       priority: "normal",
       context: { actor_generation: asker.generation },

@@ -2,6 +2,7 @@
  * Replies and withdrawals that leave this instance. Everything is derived from the message as
  * recorded here (docs/protocol.md#replies, docs/protocol.md#cancellation).
  */
+
 import { createHash } from "node:crypto";
 import type { Clock } from "../../../platform/clock.ts";
 import { errorFields, type Log } from "../../../platform/log.ts";
@@ -9,6 +10,7 @@ import type { Random } from "../../../platform/random.ts";
 import { defined } from "../../../shared/defined.ts";
 import { Refusal } from "../../../shared/errors.ts";
 import type { EventOf, MessageEvent } from "../../../shared/events.ts";
+import { quotedName } from "../../../shared/foreign-text.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import type { MessageMode } from "../../../shared/model.ts";
 import type { Caller } from "../../../shared/operations/caller.ts";
@@ -289,7 +291,7 @@ function select(allowed: readonly ConnectActor[], to: readonly string[]): readon
     const meant = meantBy(recipient, allowed);
     if (meant.length === 0) {
       throw new Refusal("invalid_recipient", {
-        specifics: `'${recipient}' wasn't part of that message.`,
+        specifics: `'${quotedName(recipient)}' wasn't part of that message.`,
         details: { recipient },
       });
     }

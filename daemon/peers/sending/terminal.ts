@@ -2,7 +2,9 @@
  * How outbox work ends in the source Group's ledger: its receipt, and a notice if its arrival isn't
  * certain.
  */
+
 import type { EventData, EventOf } from "../../../shared/events.ts";
+import { NOTICES, quoted, shownId } from "../../../shared/voice.ts";
 import type { OutboxRecord } from "../../../shared/wire/v1/outbox.ts";
 import type { NewEvent } from "../../ledger/types.ts";
 import type { GroupChat } from "../../messaging/group-chat.ts";
@@ -16,7 +18,6 @@ export interface Ending {
 }
 
 const NOTICE_KIND = "connect_delivery";
-const TITLES = { failed: "Message not delivered", unconfirmed: "Delivery not confirmed" };
 
 /** Receipt and notices that the ledger has for an event of the source Group. */
 export function endingOf(
@@ -66,18 +67,18 @@ export function noticeEvent(
 ): NewEvent | null {
   if (status === "sent" || work.kind === "cancel" || sourceEvent.kind !== "chat.message") return null;
   const { target, delivery_id: deliveryId } = work.data;
-  const place = target.title === "" ? target.group_id : target.title;
+  const place = target.title === "" ? shownId(target.group_id) : quoted(target.title);
   const why = error === null ? "" : ` ${error.message}`;
   const message =
     status === "failed"
-      ? `Your message to '${place}' on another instance wasn't delivered.${why}`
-      : `It isn't known whether your message to '${place}' on another instance arrived.${why}`;
+      ? `Your message to ${place} on another instance wasn't delivered.${why}`
+      : `It isn't known whether your message to ${place} on another instance arrived.${why}`;
   const sender = chat.group.record.actors.find(
     ({ id, generation }) => id === sourceEvent.by && generation === sourceEvent.data.sender_generation,
   );
   const data: EventData<"system.notify"> = {
     kind: NOTICE_KIND,
-    title: TITLES[status],
+    title: NOTICES[status].title,
     message,
     target_actor_id: sender?.id ?? null,
     priority: "high",

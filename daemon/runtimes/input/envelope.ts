@@ -1,14 +1,19 @@
 /**
  * Messages as a runtime reads them, with a short envelope around each. Our lines begin with
- * `[svc]`. Every line of someone's text begins with `> `, so that no text can imitate an envelope.
+ * `[svc]`, and what someone else chose is in “quotation marks” there. Every line of someone's text
+ * begins with `> `, so that no text can imitate an envelope.
  * The text contains no control sequence that could end the paste. Anything that would reverse or
  * hide text is visible, as in the Workbench.
  */
+
 import type { ChatMessage, EventOf, InboxEvent, MessageEvent } from "../../../shared/events.ts";
-import { shownName, shownText } from "../../../shared/foreign-text.ts";
+import { shownText } from "../../../shared/foreign-text.ts";
+import { noticeWords, quoted, senderWords } from "../../../shared/voice.ts";
 
 const BULLET = "[svc]";
 const QUOTE = "> ";
+const NAME_CHARACTERS = 120;
+const NOTICE_CHARACTERS = 400;
 
 /** Every character that starts a new line somewhere, as a line feed. */
 const LINE_ENDS = /\r\n|[\r\n\v\f\u0085\u2028\u2029]/g;
@@ -22,17 +27,11 @@ export function neutralised(text: string): string {
  * Its lines. For a Markdown reader, an extra empty one, or the line after a quotation would count
  * as its last one.
  */
-function quoted(text: string, { markdown }: Reader): string[] {
+function quotation(text: string, { markdown }: Reader): string[] {
   const lines = neutralised(text)
     .split("\n")
     .map((line) => QUOTE + line);
   return markdown ? [...lines, ""] : lines;
-}
-
-/** In one line. */
-function inline(text: string, characters = 120): string {
-  const line = shownName(text).trim();
-  return line.length > characters ? `${line.slice(0, characters)}…` : line;
 }
 
 /** How this runtime answers: with our MCP tools, or with the command line. */
@@ -50,24 +49,6 @@ export interface Parcel {
   redelivered: boolean;
 }
 
-/**
- * The sender by id and title, with Group and instance if it is elsewhere. Anything from another
- * instance is on one line.
- */
-function senderOf({ by, data }: MessageEvent): string {
-  const isElsewhere = data.src_instance_id !== undefined;
-  const id = isElsewhere ? inline(data.source_user_id ?? "") : by;
-  const title = inline((isElsewhere ? data.source_user_name : data.sender_title) ?? "");
-  const group = inline(data.src_group_title ?? "");
-  const instance = inline(data.src_instance_name ?? "") || inline(data.src_instance_id ?? "");
-  return [
-    id,
-    ...(title === "" || title === id ? [] : [`(${title})`]),
-    ...(group === "" ? [] : [`in ${group}`]),
-    ...(instance === "" ? [] : [`on ${instance}`]),
-  ].join(" ");
-}
-
 function howToAnswer(id: string, asked: boolean, answerWith: AnswerWith): string {
   const way =
     answerWith === "mcp" ? `svc_message_reply with event_id ${id}` : `svc reply ${id} "your answer"`;
@@ -75,28 +56,30 @@ function howToAnswer(id: string, asked: boolean, answerWith: AnswerWith): string
 }
 
 function attachmentLines({ attachments }: ChatMessage): string[] {
-  return attachments.map(({ name, bytes }) => `${BULLET} attached: ${inline(name)} (${bytes} bytes)`);
+  return attachments.map(
+    ({ name, bytes }) => `${BULLET} attached: ${quoted(name, NAME_CHARACTERS)} (${bytes} bytes)`,
+  );
 }
 
 function messageLines(event: MessageEvent, redelivered: boolean, reader: Reader): string[] {
   const { id, data } = event;
   const { insight, quote_text: quote } = data;
   const again = redelivered ? ", sent again" : "";
-  const text = data.text === "" ? [] : quoted(data.text, reader);
-  const about = quote === undefined ? [] : [`${BULLET} about:`, ...quoted(quote, reader)];
+  const text = data.text === "" ? [] : quotation(data.text, reader);
+  const about = quote === undefined ? [] : [`${BULLET} about:`, ...quotation(quote, reader)];
   return [
-    `${BULLET} message ${id} from ${senderOf(event)}${again}`,
+    `${BULLET} message ${id} from ${senderWords(event)}${again}`,
     ...about,
     ...(about.length > 0 && text.length > 0 ? [`${BULLET} says:`] : []),
     ...text,
-    ...(insight === undefined ? [] : [`${BULLET} remark:`, ...quoted(insight, reader)]),
+    ...(insight === undefined ? [] : [`${BULLET} remark:`, ...quotation(insight, reader)]),
     ...attachmentLines(data),
     howToAnswer(id, data.message_mode === "request_reply", reader.answerWith),
   ];
 }
 
 function noticeLine({ id, data: { title, message } }: EventOf<"system.notify">): string {
-  return `${BULLET} notice ${id}: ${inline(title, 400)}. ${inline(message, 400)}`;
+  return `${BULLET} notice ${id}: ${noticeWords(title, NOTICE_CHARACTERS)}. ${noticeWords(message, NOTICE_CHARACTERS)}`;
 }
 
 /** The lines of one message or notice. */

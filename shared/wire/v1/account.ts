@@ -3,6 +3,7 @@
  * know are ignored.
  */
 import * as z from "zod";
+import { imitates } from "../../imitation.ts";
 import { withoutInvisible } from "../../invisible.ts";
 import { LIMITS } from "../../limits.ts";
 import { list, text } from "../../model.ts";
@@ -108,7 +109,8 @@ export const DisplayName = z
       .string()
       .min(1)
       .max(link.displayNameCharacters)
-      .refine((name) => name.isWellFormed() && !UNNAMEABLE.test(name), "contains a control character"),
+      .refine((name) => name.isWellFormed() && !UNNAMEABLE.test(name), "contains a control character")
+      .refine((name) => !imitates(name), "could be taken for words of svc or of the person"),
   );
 
 export type DirectoryEntry = z.infer<typeof DirectoryEntry>;

@@ -1,4 +1,5 @@
 /** A Group's connections in a tab of an editor: invitation, words, approval, state. */
+import { labelled } from "../../../shared/voice.ts";
 import "./direct.css";
 import "../../connections/account-dialog.ts";
 import "../../connections/connections-dialog.ts";
@@ -28,7 +29,7 @@ function show(
   void group.refresh().then(() => {
     if (current !== group) return;
     const title = group.group?.title ?? "a Group";
-    document.title = `Connections of ${title}`;
+    document.title = `Connections of ${labelled(title)}`;
     if (page === "answer") openDialog(host, "sharing", { groupId, groupTitle: title, invitation: text });
   });
   // Another Group has another element, and nothing of the earlier one.

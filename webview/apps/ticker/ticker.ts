@@ -1,10 +1,11 @@
 /** `<svc-ticker>`: what each Actor does right now, over all Groups. */
+
 import { html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
+import { labelled } from "../../../shared/voice.ts";
 import "../../controls/time.ts";
 import "../workbench/offline-banner.ts";
 import { actorName, actorReason, actorWords } from "../../../shared/actor-words.ts";
-import { shownName } from "../../../shared/foreign-text.ts";
 import { tickerList } from "../../actors/ticker-list.ts";
 import { skeleton } from "../../controls/controls.ts";
 import { icon } from "../../controls/icons.ts";
@@ -65,11 +66,11 @@ class TickerElement extends View {
     return html`<button
         type="button"
         class="ticker-actor"
-        title="Open ${shownName(groupTitle)} in the Workbench"
+        title="Open ${labelled(groupTitle)} in the Workbench"
         @click=${() => this.tell("open-actor", { groupId, actorId: actor.id })}
       >
         <span class="actor-icon tone-${words.tone}">${icon(words.icon, turns ? "turning" : "")}</span>
-        <span class="ticker-name"><bdi>${name}</bdi> <span class="ticker-group"><bdi>${shownName(groupTitle)}</bdi></span></span>
+        <span class="ticker-name"><bdi>${name}</bdi> <span class="ticker-group"><bdi>${labelled(groupTitle)}</bdi></span></span>
         <span class="ticker-state"><span class="tone-${words.tone}">${words.word}</span>${reason === "" ? nothing : html` · ${reason}`}${
           presence.since === null
             ? nothing

@@ -2,7 +2,9 @@
  * What the Workbench shows: the open Group, a search, a thread, and what failed. The address always
  * names it.
  */
+
 import { type Address, type MessageFilter, NOWHERE } from "../../../shared/address.ts";
+import { labelled } from "../../../shared/voice.ts";
 import type { DraftMarks } from "../../composer/draft-marks.ts";
 import { copy } from "../../controls/copy.ts";
 import { Store } from "../../controls/store.ts";
@@ -202,7 +204,7 @@ export class Showing extends Store {
     const { groups } = this.#parts;
     const { attention, list, loaded } = groups;
     const summary = groups.find(this.groupId);
-    document.title = `${attention > 0 ? `(${attention}) ` : ""}${summary?.title ?? "Workbench"}`;
+    document.title = `${attention > 0 ? `(${attention}) ` : ""}${summary === undefined || summary === null ? "Workbench" : labelled(summary.title)}`;
     if (!loaded) return;
     const isGone = summary === undefined && this.groupId !== null && this.groupId !== this.#expected;
     const isInVain = isGone && this.#named === this.groupId;

@@ -1,7 +1,7 @@
 /** Ways to begin a message from another one. What is already written stays, before it. */
 import { shownText } from "../../../shared/foreign-text.ts";
 import { LIMITS } from "../../../shared/limits.ts";
-import { partiesOf } from "../../../shared/message-parties.ts";
+import { partiesOf, senderWithPlace } from "../../../shared/message-parties.ts";
 import { isBlank } from "../../composer/draft.ts";
 import type { Conversation } from "../../feed/conversation.ts";
 import type { MessageAction } from "../../feed/message.ts";
@@ -57,7 +57,7 @@ export async function rewrite(conversation: Conversation, action: Rewriting): Pr
   const text = shownText(data.text);
   if (kind === "quote") return addText(conversation, `${quoted(quote ?? text)}\n\n`);
   if (kind === "forward") {
-    const { sender } = partiesOf(event, (id) => conversation.group.name(id));
+    const sender = senderWithPlace(partiesOf(event, (id) => conversation.group.name(id)));
     const who = sender === "you" ? "I wrote:" : `${sender} wrote:`;
     return addText(conversation, `${who}\n\n${quoted(text)}\n\n`, data.attachments);
   }
