@@ -115,7 +115,7 @@ function authorId({ by, _imported: imported }: { by: string } & Marked): string 
 
 /** Who did it, of any event. */
 export function authorWords(event: LedgerEvent & Marked): string {
-  if (event.kind === "chat.message") return senderWords(event as MessageEvent);
+  if (event.kind === "chat.message") return senderWords(event);
   return `${event._imported === true ? "imported: " : ""}${authorId(event)}`;
 }
 

@@ -75,7 +75,7 @@ const SOURCES: Readonly<Record<string, (hostile: string) => MessageEvent>> = {
 function printed(event: LedgerEvent): string {
   const lines: string[] = [];
   const out = new Output(false, {});
-  out.line = (text = "") => void lines.push(text);
+  out.line = (text) => void lines.push(text ?? "");
   printEvent(out, event);
   return lines.join("\n");
 }
@@ -84,7 +84,7 @@ function printed(event: LedgerEvent): string {
 const PLACES: Readonly<Record<string, (event: MessageEvent) => string>> = {
   "the prompt": (event) =>
     parcelText({ event, redelivered: false }, READER).replaceAll(/\[svc\]|svc_message_reply/g, ""),
-  "a tool's result": (event) => String((told(event) as { _from: string })._from),
+  "a tool's result": (event) => (told(event) as { _from: string })._from,
   "svc tail": printed,
   "the Workbench's screen reader": (event) => messageLabel(event, name),
   "the Workbench's feed": (event) => {
@@ -112,12 +112,7 @@ describe("names that others choose", () => {
         for (const { name: hostile, claim, disguise } of HOSTILE_NAMES) {
           const shown = show(of(hostile));
           const about = `${claim}: ${disguise}: ${JSON.stringify(shown)}`;
-          // oxlint-disable-next-line no-control-regex
-          assert.doesNotMatch(
-            shown,
-            /[\u0000-\u0009\u000b-\u001f\u007f-\u009f\u2028\u2029\u202a-\u202e]/,
-            about,
-          );
+          assert.doesNotMatch(shown.replaceAll("\n", ""), /[\p{Cc}\u2028\u2029\u202a-\u202e]/u, about);
           const own = fold(ownWords(shown));
           assert.ok(!own.includes(fold(hostile).trim()), about);
           assert.doesNotMatch(own, /(?<![\p{L}\p{N}])(?:svc|user|your|approved)(?![\p{L}\p{N}])/u, about);

@@ -178,7 +178,7 @@ export class MessageElement extends View {
       ${
         from === null && mark === null
           ? nothing
-          : html`<span class="mode from" title=${mark ?? nothing}>${icon(mark === null ? "references" : "plug")}${mark === null ? "from " : html`<span class="outside">${mark}</span>`}<bdi>${from ?? ""}</bdi></span>`
+          : html`<span class="mode from" title=${mark ?? nothing}>${icon(mark === null ? "references" : "plug")}${mark === null ? "from " : html`<span class="outside">${mark}</span>${from === null ? nothing : "·"}`}<bdi>${from ?? ""}</bdi></span>`
       }
       <span class="head-end">
         ${over === null ? nothing : settledWords(over)}
