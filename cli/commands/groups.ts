@@ -61,7 +61,7 @@ async function tellOthers(
   });
   const active = scopes.find((scope) => scope.scope_key === activeKey);
   if (active === undefined || activeKey === scopeKey) return;
-  context.out.line(`Its Actors work in ${oneLine(active.path)}, which stays attached.`);
+  context.out.line(`Its Actors work in ${labelled(active.path)}, which stays attached.`);
   const one = context.suggested(`'svc actor update ACTOR --scope ${scopeKey}'`);
   context.out.line(`To let one of them work here: ${one}`);
 }
