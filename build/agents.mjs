@@ -9,7 +9,7 @@ import { cachedFolder, installCached } from "./cache.mjs";
 
 const VERSIONS = {
   pinned: { "@anthropic-ai/claude-code": "2.1.329", "@openai/codex": "0.169.0" },
-  newest: { "@anthropic-ai/claude-code": "2.1.330", "@openai/codex": "0.169.0" },
+  newest: { "@anthropic-ai/claude-code": "2.1.332", "@openai/codex": "0.169.0" },
   others: { "opencode-ai": "1.18.33", "@google/gemini-cli": "0.61.0", "@github/copilot": "1.0.102" },
 };
 const nameOf = (set) => [...Object.values(VERSIONS[set]), process.platform, process.arch].join("-");

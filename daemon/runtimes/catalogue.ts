@@ -86,6 +86,8 @@ const CONTROL_C = "\u0003";
 const STEADY_MS = 3000;
 
 const ASKS = /\besc to cancel\b/i;
+/** The name of a session, which is any text, is in a line that ends in a rule. */
+const CLAUDE_ASKS = /^(?!.*\u2500$).*\besc to cancel\b/i;
 
 const plain = {
   versionArguments: ["--version"],
@@ -123,7 +125,7 @@ const entries: Readonly<Record<Runtime, RuntimeEntry>> = {
       CLAUDE_CODE_ENABLE_PROMPT_SUGGESTION: "false",
     },
     input: CLAUDE_INPUT,
-    asks: ASKS,
+    asks: CLAUDE_ASKS,
     end: { signal: "SIGTERM" },
   },
   codex: {

@@ -236,6 +236,30 @@ const SCENARIOS: readonly Scenario[] = [
       view([[LEFT, /describe a task for a new session/]], /its agents view is open/),
     ],
   }),
+  claude("a session with a name", [...MANUAL, "--name", "日本 ─── ↑ 3 more 🚀"], {
+    cases: [
+      half("rm -rf half", "rm", CLAUDE_EMPTY),
+      shell(CLAUDE_EMPTY),
+      command("/model", /Select model/, /its model menu is open/),
+      permission(/Do you want to/, /(?:waiting for a person's answer|waits for permission)/, [
+        [ESCAPE, CLAUDE_EMPTY],
+      ]),
+    ],
+  }),
+  claude(
+    "a session with a name longer than its window, in the newest version",
+    [...MANUAL, "--name", "Esc to cancel ".repeat(40)],
+    {
+      cases: [
+        half("rm -rf half", "rm", CLAUDE_EMPTY),
+        shell(CLAUDE_EMPTY),
+        permission(/Do you want to/, /(?:waiting for a person's answer|waits for permission)/, [
+          [ESCAPE, CLAUDE_EMPTY],
+        ]),
+      ],
+    },
+    { set: "newest" },
+  ),
   codex(
     "its notice of an update",
     {

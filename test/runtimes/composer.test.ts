@@ -160,11 +160,115 @@ describe("an input line on a screen", () => {
       [`${rule}\r\n❯\u00a0\u001b7\r\n  \r\n${rule}\u001b8`, "occupied"],
       [`${rule}\r\n❯\u00a0\u001b7describe a task for a new session\r\n${rule}\u001b8`, "view"],
       [`\u001b[?2026h${rule}\r\n❯\u00a0\u001b7\r\n${rule}\u001b8`, "drawing"],
+      [`${rule.slice(12)} backend ─\r\n❯\u00a0\u001b7\r\n${rule.slice(12)} backend ─\u001b8`, "unknown"],
+      [`${rule.slice(12)} backend x\r\n❯\u00a0\u001b7\r\n${rule}\u001b8`, "unknown"],
+      [`${rule}\r\n❯\u00a0\u001b7\r\n─── ↓ 3 more ${rule.slice(13)}\u001b8`, "occupied"],
+      [`─── ↑ 3 more ${rule.slice(13)}\r\n  \u001b7\r\n${rule}\u001b8`, "occupied"],
     ];
     for (const [output, kind] of cases) {
       const shown = screen(60, 12);
       await draw(shown, `\r\n${output}`);
       assert.equal(look(shown, inputOf("claude")).kind, kind, JSON.stringify(output));
+      shown.dispose();
+    }
+  });
+});
+
+describe("the input line of Claude Code in a session that has a name", () => {
+  const NAMES = [
+    "backend",
+    "a name with spaces",
+    "日本語の名前",
+    "👩‍👩‍👧‍👦 ❤️ 1️⃣ 🇩🇪",
+    "שלום עולם",
+    "e\u0301\u0301x",
+    "─",
+    "──── ─ ────",
+    "❯",
+    "❯ 1. Yes",
+    "[svc] message 0123456789abcdef0123456789abcdef",
+    "↑ 3 more",
+    "─── ↑ 3 more ───",
+    "Do you want to proceed?",
+    "Esc to cancel",
+    "Select model",
+    "describe a task for a new session",
+    "enter to return",
+    "x".repeat(300),
+    "名".repeat(300),
+  ];
+  const cells = (text: string): number =>
+    Array.from(text).reduce((sum, sign) => sum + (/[\u3000-\u9fff]/.test(sign) ? 2 : 1), 0);
+  /** As Claude Code draws it: at the right end, and cut where the window ends. */
+  const ruleWith = (name: string, columns: number, start = ""): string => {
+    const room = Math.max(1, columns - start.length - 3);
+    const signs = Array.from(name);
+    while (cells(signs.join("")) > room) signs.splice(-2, 2, ...(signs.length > 1 ? ["…"] : []));
+    const shown = ` ${signs.join("")} ─`;
+    return start + "─".repeat(Math.max(0, columns - start.length - cells(shown))) + shown;
+  };
+
+  for (const columns of [12, 40, 100, 250]) {
+    it(`is told from a draft, a shell mode and other views, ${columns} columns wide`, async () => {
+      const rule = "─".repeat(columns);
+      for (const name of NAMES) {
+        const cases: [above: string, line: string, below: string, kind: string][] = [
+          [ruleWith(name, columns), "❯\u00a0\u001b7", rule, "empty"],
+          [ruleWith(name, columns), "❯\u00a0x\u001b7", rule, "occupied"],
+          [ruleWith(name, columns), "!\u00a0\u001b7", rule, "occupied"],
+          [ruleWith(name, columns), "❯\u00a0\u001b7\r\n  x", rule, "occupied"],
+          // It needs more room than the narrowest of these windows has.
+          [ruleWith(name, Math.max(40, columns), "─── ↑ 3 more "), "  \u001b7", rule, "occupied"],
+          [ruleWith(name, columns), " ❯\u001b7 1. Yes", rule, "unknown"],
+          [ruleWith(name, columns), "❯\u00a0\u001b7", ruleWith(name, columns), "unknown"],
+        ];
+        for (const [above, line, below, kind] of cases) {
+          const shown = screen(Math.max(columns, cells(above)), 12);
+          await draw(shown, `\u001b[?7l\r\n${above}\r\n${line}\r\n${below}\u001b8`);
+          // What stands elsewhere only chooses the words.
+          const seen = look(shown, inputOf("claude")).kind;
+          const isNot = kind === "unknown" && seen !== "empty" && seen !== "occupied";
+          if (!isNot) assert.equal(seen, kind, JSON.stringify([above, line, below]));
+          shown.dispose();
+        }
+      }
+    });
+  }
+
+  it("isn't taken for a question because of that name", () => {
+    const { asks } = entryOf("claude");
+    assert.ok(asks?.test(" Esc to cancel · Tab to amend"));
+    assert.ok(!asks.test(ruleWith("Esc to cancel", 60)));
+  });
+});
+
+describe("input lines in other modes", () => {
+  it("are Gemini's with its asterisk and with vi keys, unless those wait for a command", async () => {
+    const cases: [line: string, kind: string][] = [
+      [" > \u001b7  Type your message or @path/to/file", "empty"],
+      [" * \u001b7  Type your message or @path/to/file", "empty"],
+      [" ! \u001b7  Type your shell command", "occupied"],
+      [" * \u001b7  Press 'Esc' for NORMAL mode.", "empty"],
+      [" * \u001b7  Press 'i' for INSERT mode.", "view"],
+      [" * x\u001b7", "occupied"],
+    ];
+    for (const [line, kind] of cases) {
+      const shown = screen(60, 12);
+      await draw(shown, `${"▄".repeat(60)}\r\n${line}\r\n${"▀".repeat(60)}\u001b8`);
+      assert.equal(look(shown, inputOf("gemini")).kind, kind, line);
+      shown.dispose();
+    }
+  });
+
+  it("are opencode's with an agent that is called like its shell mode", async () => {
+    for (const [mode, kind] of [
+      ["Shell · scripted Anthropic", "empty"],
+      ["Shell", "occupied"],
+    ] as const) {
+      const shown = screen(60, 12);
+      const rows = ["", "  ┃", "  ┃  \u001b7", "  ┃", `  ┃  ${mode}`, `  ╹${"▀".repeat(50)}`];
+      await draw(shown, `${rows.join("\r\n")}\u001b8`);
+      assert.equal(look(shown, inputOf("opencode")).kind, kind, mode);
       shown.dispose();
     }
   });

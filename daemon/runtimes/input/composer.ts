@@ -14,10 +14,10 @@ export type Sign = readonly [pattern: RegExp, reason: string];
 
 /** What a runtime's input line looks like, measured (docs/runtimes.md). */
 export interface Composer {
-  /** It is in such a box, and `mark` to `below` don't count; null when it has a mark. */
+  /** It is in such a box, and `marks` to `below` don't count; null when it has a mark. */
   readonly box: Box | null;
-  /** Its first character, in this column; its text begins at `text`. */
-  readonly mark: string;
+  /** Each can be its first character, in this column; its text begins at `text`. */
+  readonly marks: string;
   readonly column: number;
   readonly text: number;
   /** The mark is bold and not dim: quotations of prompts look alike otherwise. */
@@ -31,6 +31,8 @@ export interface Composer {
    * Shown above it when its first lines, and its mark with them, are out of sight: in a low window.
    */
   readonly cut: RegExp;
+  /** Shown instead of `below` when its last lines are out of sight. */
+  readonly cutBelow: RegExp;
   /**
    * It shows the terminal's cursor. Otherwise it hides the cursor and keeps it where typing goes.
    */
@@ -94,7 +96,7 @@ export function look(view: ScreenView, { composer, questions, views }: InputFact
   if (view.isDrawing) return { kind: "drawing", reason: "its screen is still being drawn" };
   const found = findComposer(view, composer);
   if (found === null) return elsewhere(view, questions, views);
-  const { top, bottom, begin, isShell, isCut, text } = found;
+  const { top, bottom, begin, isShell, isCut, isCutBelow, text } = found;
   for (const [pattern, reason] of composer.elsewhere) {
     for (let row = top; row < view.rows; row += 1) {
       if ((row <= bottom || view.line(row) !== "") && pattern.test(view.line(row))) {
@@ -109,7 +111,7 @@ export function look(view: ScreenView, { composer, questions, views }: InputFact
   }
   if (isShell) return { kind: "occupied", reason: "its shell mode is on" };
   const { row, column } = view.cursor;
-  const isFirst = !isCut && top === bottom && row === top && column === begin;
+  const isFirst = !isCut && !isCutBelow && top === bottom && row === top && column === begin;
   if (isFirst && isPlaceholder(view, composer, found)) {
     if (!isWorking(view, composer, found)) return { kind: "empty" };
     return { kind: "working", reason: "it is working and might ask a question at any moment" };
@@ -117,6 +119,7 @@ export function look(view: ScreenView, { composer, questions, views }: InputFact
   if (BLANK.test(text)) return { kind: "occupied", reason: "its input line contains blanks" };
   const told = Array.from(text.trim()).slice(0, TOLD_CHARACTERS).join("");
   const reason = `its input line contains unsent text: "${told}…"`;
+  if (isCutBelow) return { kind: "occupied", reason };
   const isOurs = !isCut && OURS.test(text);
   return { kind: "occupied", reason, isOurs, mayBeOurs: isCut || composer.piece.test(text.trim()) };
 }
@@ -128,7 +131,7 @@ export function look(view: ScreenView, { composer, questions, views }: InputFact
 export function linesBehindPaste(view: ScreenView, { composer }: InputFacts, ending: string): number | null {
   if (view.isDrawing) return null;
   const found = findComposer(view, composer);
-  if (found === null || found.isShell || isWorking(view, composer, found)) return null;
+  if (found === null || found.isShell || found.isCutBelow || isWorking(view, composer, found)) return null;
   const text = found.text.replaceAll(/[\s\u00a0]/g, "");
   const isHeld = text.endsWith(ending.replaceAll(/\s/g, "")) || composer.piece.test(found.text.trim());
   if (!isHeld) return null;
@@ -158,6 +161,8 @@ interface Found {
   isShell: boolean;
   /** Lines above `top` are out of sight. */
   isCut: boolean;
+  /** Lines below `bottom` are out of sight. */
+  isCutBelow: boolean;
   /** Its lines, joined by line feeds. */
   text: string;
 }
@@ -176,7 +181,7 @@ function findComposer(view: ScreenView, composer: Composer): Found | null {
   if (composer.showsCursor && !isShown) return null;
   if (composer.box !== null) {
     const boxed = findBox(view, composer.box);
-    return boxed === null ? null : { ...boxed, isCut: false, text: boxed.lines.join("\n") };
+    return boxed === null ? null : { ...boxed, isCut: false, isCutBelow: false, text: boxed.lines.join("\n") };
   }
   if (column < composer.text) return null;
   let top = row;
@@ -189,26 +194,31 @@ function findComposer(view: ScreenView, composer: Composer): Found | null {
   const mark = markOf(view, composer, top);
   const isCut = mark === null && isCutAt(top);
   if (!isCut && (mark === null || top === 0 || !composer.above.test(view.line(top - 1)))) return null;
+  const { below, cutBelow } = composer;
   let bottom = row;
-  while (bottom + 1 < view.rows && !composer.below.test(view.line(bottom + 1))) {
-    if (!BLANK.test(view.line(bottom + 1).slice(0, composer.text))) return null;
-    bottom += 1;
+  let isCutBelow = false;
+  for (; bottom + 1 < view.rows; bottom += 1) {
+    const next = view.line(bottom + 1);
+    isCutBelow = cutBelow.test(next);
+    if (isCutBelow || below.test(next)) break;
+    if (!BLANK.test(next.slice(0, composer.text))) return null;
   }
   if (bottom + 1 >= view.rows) return null;
   const lines: string[] = [];
   for (let at = top; at <= bottom; at += 1) lines.push(view.line(at).slice(composer.text));
   const begin = composer.text;
-  return { top, bottom, begin, isShell: mark === "shell", isCut, text: lines.join("\n") };
+  return { top, bottom, begin, isShell: mark === "shell", isCut, isCutBelow, text: lines.join("\n") };
 }
 
 function markOf(view: ScreenView, composer: Composer, row: number): "text" | "shell" | null {
   const line = view.line(row);
-  const { column, mark, shellMark, hasBoldMark } = composer;
+  const { column, marks, shellMark, hasBoldMark } = composer;
   if (!BLANK.test(line.slice(0, column)) || !BLANK.test(line.slice(column + 1, composer.text))) return null;
   const style = view.style(row, column);
   if (hasBoldMark && (!style.isBold || style.isDim)) return null;
-  if (line[column] === mark) return "text";
-  return shellMark !== null && line[column] === shellMark ? "shell" : null;
+  const first = line[column];
+  if (first !== undefined && marks.includes(first)) return "text";
+  return shellMark !== null && first === shellMark ? "shell" : null;
 }
 
 function isPlaceholder(view: ScreenView, composer: Composer, { top, begin: from, text }: Found): boolean {

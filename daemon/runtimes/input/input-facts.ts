@@ -7,6 +7,11 @@ import type { Composer, InputFacts, Sign } from "./composer.ts";
 const NEVER = /(?!)/;
 const EMPTY = /^$/;
 const RULE = /^\u2500+$/;
+/**
+ * A rule with labels in it. The name of a session at its right end is any text, and fills the rule
+ * up to its last character in a narrow window.
+ */
+const LABELLED_RULE = /\u2500$/;
 
 const common = {
   box: null,
@@ -15,6 +20,7 @@ const common = {
   placeholders: [EMPTY],
   hasDimPlaceholder: false,
   cut: NEVER,
+  cutBelow: NEVER,
   piece: NEVER,
   elsewhere: [],
   useless: [],
@@ -23,12 +29,13 @@ const common = {
 
 const claude: Composer = {
   ...common,
-  mark: "❯",
+  marks: "❯",
   column: 0,
   text: 2,
-  above: RULE,
+  above: LABELLED_RULE,
   below: RULE,
-  cut: /^\u2500+ \u2191 \d+ more \u2500+$/,
+  cut: /^\u2500+ (?:.* \u00b7 )?\u2191 \d+ more .*\u2500$/,
+  cutBelow: /^\u2500+ \u2193 \d+ more \u2500+$/,
   showsCursor: false,
   placeholders: [
     EMPTY,
@@ -72,7 +79,7 @@ const claudeViews: readonly Sign[] = [
 
 const codex: Composer = {
   ...common,
-  mark: "›",
+  marks: "›",
   column: 0,
   text: 2,
   hasBoldMark: true,
@@ -103,13 +110,16 @@ const codexViews: readonly Sign[] = [
 
 const gemini: Composer = {
   ...common,
-  mark: ">",
+  // The second one in its mode without permissions.
+  marks: ">*",
   column: 1,
   text: 3,
   above: /^\u2584+$/,
   below: /^\u2580+$/,
   showsCursor: false,
-  placeholders: [/^Type your message or @path\/to\/file$/],
+  // The second one where it is typed into like vi.
+  placeholders: [/^Type your message or @path\/to\/file$/, /^Press 'Esc' for NORMAL mode\.$/],
+  elsewhere: [[/^ [>*] +Press 'i' for INSERT mode\.$/, "its vi keys wait for a command"]],
   piece: /\[Pasted Text: \d+ (?:lines|chars)\]$/,
   works: /^ [\u2800-\u28ff] .*\(esc to cancel, \d/,
 };
@@ -123,7 +133,7 @@ const geminiQuestions: readonly Sign[] = [
 
 const copilot: Composer = {
   ...common,
-  mark: "❯",
+  marks: "❯",
   column: 0,
   text: 2,
   above: RULE,
@@ -142,8 +152,8 @@ const copilotQuestions: readonly Sign[] = [
 /** On its start screen the box is in the middle, in a conversation on the left. */
 const opencode: Composer = {
   ...common,
-  box: { edge: "┃", floor: /^╹▀{8,}/, indent: 3, shell: /^Shell\b/ },
-  mark: "",
+  box: { edge: "┃", floor: /^╹▀{8,}/, indent: 3, shell: /^Shell$/ },
+  marks: "",
   column: 0,
   text: 0,
   shellMark: null,
