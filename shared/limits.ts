@@ -324,6 +324,14 @@ export const LIMITS = {
     /** After it is told to end, a process has this long before it is killed. */
     stopSeconds: 5,
   },
+  /** A runtime's own history of a conversation, when it decides what was taken. */
+  promptHistory: {
+    /** Read at once. */
+    pieceBytes: 4 * MiB,
+    /** The longest line, and the most of a file. Beyond, it isn't known what was taken. */
+    lineBytes: 32 * MiB,
+    fileBytes: 512 * MiB,
+  },
   prompt: {
     /** Messages in one prompt, and the bytes at which a batch ends. */
     messages: 20,

@@ -12,7 +12,9 @@ import { LIMITS } from "../../shared/limits.ts";
 import { DEFAULT_WEB_HOST, DEFAULT_WEB_PORT, ENVIRONMENT } from "../../shared/names.ts";
 import type { ResultOf } from "../../shared/operations/registry.ts";
 import { PRODUCT_VERSION } from "../../shared/version.ts";
+import { agreed } from "../consent.ts";
 import type { CommandContext } from "../context.ts";
+import { oneLine } from "../output.ts";
 import { programFile } from "../program.ts";
 import { moment } from "../render.ts";
 
@@ -247,8 +249,28 @@ async function gone(pid: number): Promise<boolean> {
   return !isAlive(pid);
 }
 
-/** Returns once the daemon is gone. */
+/** Who is in a turn now, by Group. None if the daemon doesn't say. */
+async function workingActors({ client }: CommandContext): Promise<string[]> {
+  const envelope = await client.call("group_list", {});
+  const working: string[] = [];
+  for (const { group_id: groupId, title } of envelope.ok ? envelope.result.groups : []) {
+    const list = await client.call("actor_list", { group_id: groupId });
+    const actors = list.ok ? list.result.actors : [];
+    const busy = actors.filter(
+      ({ runner, presence: { state } }) => runner === "pty" && (state === "working" || state === "waiting"),
+    );
+    if (busy.length > 0) working.push(`${busy.map(({ id }) => id).join(", ")} (${oneLine(title)})`);
+  }
+  return working;
+}
+
+/** Returns once the daemon is gone. Says first whose work that interrupts, and asks at a terminal. */
 export async function stop(context: CommandContext): Promise<number> {
+  const working = await workingActors(context);
+  if (working.length > 0) {
+    context.out.note(`svc: working now: ${working.join("; ")}. This interrupts them.`);
+    if (!(await agreed(context, "Stop the daemon?"))) return 1;
+  }
   const envelope = await context.client.call("daemon_stop", {});
   if (envelope.ok) {
     const { pid } = envelope.result;

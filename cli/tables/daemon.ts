@@ -2,6 +2,7 @@
 import { LIMITS } from "../../shared/limits.ts";
 import type { Command, Option } from "../command.ts";
 import { UsageError } from "../usage-error.ts";
+import { YES } from "./options.ts";
 
 const LISTEN: readonly Option[] = [
   {
@@ -77,7 +78,8 @@ export const daemonCommands: readonly Command[] = [
   {
     words: "daemon stop",
     operations: ["daemon_stop"],
-    summary: "Let running requests finish, then stop the daemon.",
+    summary: "Say which agents are working, let running requests finish, then stop the daemon.",
+    options: [YES],
     run: async (context) => (await import("../commands/daemon.ts")).stop(context),
   },
   {

@@ -5,6 +5,7 @@
 
 import type { Log } from "../../platform/log.ts";
 import { Signal } from "../../platform/signal.ts";
+import { isTerminal } from "../../shared/activity/status.ts";
 import { Refusal } from "../../shared/errors.ts";
 import type { StoredActor } from "../../shared/model.ts";
 import type { activityOperations } from "../../shared/operations/activity.ts";
@@ -206,6 +207,17 @@ export class Activity implements LaunchReports {
       needs: "",
       now: this.#deps.clock.now(),
     }).state;
+  }
+
+  isInWork(groupId: string, actor: { id: string; generation: string }): boolean {
+    const launch = this.#deps.launches.current(groupId, actor.id);
+    if (launch?.generation === actor.generation && this.#hooks.isCutOff(launch)) return true;
+    try {
+      const { records } = this.#groups.get(groupId)?.storeOf(actor).committed() ?? { records: new Map() };
+      return [...records.values()].some(({ event }) => event.kind !== "session" && !isTerminal(event.status));
+    } catch {
+      return false;
+    }
   }
 
   /** Resolves when everything accepted is on disk or has been undone. */

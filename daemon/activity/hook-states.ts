@@ -40,6 +40,8 @@ export function refused(reason: NonNullable<Submitted["reason"]>): Submitted {
 export class HookStates {
   readonly #deps: Dependencies;
   readonly #inputs = new Signal<Parameters<InputListener>>();
+  /** Launches that reported the end of their session in a turn, by the digest of their token. */
+  readonly #cutOff = new Set<string>();
 
   constructor(deps: Dependencies) {
     this.#deps = deps;
@@ -75,6 +77,8 @@ export class HookStates {
       const change = activity.change(actor, content, judged.state, revisions, at);
       store.memory = fresh.memory;
       judged.remember();
+      if (hook.event === "SessionEnd" && fresh.hooks.turn !== null) this.#cutOff.add(launch.token_digest);
+      else this.#cutOff.delete(launch.token_digest);
       isOther = questionOf(fresh.hooks) !== questionOf(judged.state);
       // The end of a session takes nothing out of the queue.
       const isSame = fresh.hooks.session?.id === judged.state.session?.id;
@@ -177,8 +181,14 @@ export class HookStates {
     return trouble?.isRetrying === false ? trouble : null;
   }
 
+  /** Whether it ended its session in a turn, as Claude does when a signal ends it. */
+  isCutOff({ token_digest: tokenDigest }: Launch): boolean {
+    return this.#cutOff.has(tokenDigest);
+  }
+
   /** Its process has ended. */
   ended(launch: Launch): void {
+    this.#cutOff.delete(launch.token_digest);
     this.#deps.questions.ended(launch);
     this.#change(launch, (activity, actor, store) =>
       store.submit((content): Change | null => {

@@ -117,6 +117,11 @@ export interface LaunchReports {
    * itself.
    */
   interrupted(launch: Launch): void;
+  /**
+   * Whether the last that was reported of an Actor in this generation is work that hasn't ended,
+   * even by a process that is gone and to an earlier daemon.
+   */
+  isInWork(groupId: string, actor: { id: string; generation: string }): boolean;
   /** What the launch is doing right now, by its hooks. */
   doing(launch: Launch): "stopped" | "idle" | "working" | "waiting" | "unavailable";
 }

@@ -237,7 +237,7 @@ describe("the input line of Claude Code in a session that has a name", () => {
 
   it("isn't taken for a question because of that name", () => {
     const { asks } = entryOf("claude");
-    assert.ok(asks?.test(" Esc to cancel · Tab to amend"));
+    assert.ok(asks !== null && asks.test(" Esc to cancel · Tab to amend"));
     assert.ok(!asks.test(ruleWith("Esc to cancel", 60)));
   });
 });

@@ -12,6 +12,7 @@ import type {
 } from "../../daemon/activity/launches.ts";
 import { entryOf } from "../../daemon/runtimes/catalogue.ts";
 import { Prompter, type PrompterOptions } from "../../daemon/runtimes/input/prompter.ts";
+import type { Findings } from "../../daemon/runtimes/launch/prompt-history.ts";
 import { RealRandom } from "../../platform/real-random.ts";
 import { TestHome } from "../messaging/setting.ts";
 import { until } from "../support/until.ts";
@@ -32,6 +33,8 @@ export class Runtime {
   /** So often Enter becomes an empty line behind the paste; each is counted. */
   newLines = 0;
   enters = 0;
+  /** What its own history says when it has ended. */
+  history: Findings = { taken: new Set(), untaken: new Set() };
   entered: () => void = () => {};
   /** What becomes of the screen with a paste. */
   shown: (paste: string) => void = () => this.screen.composer("[Pasted text #1 +4 lines]");
@@ -85,8 +88,10 @@ export class Runtime {
         onPresence: () => () => {},
         typed: () => {},
         interrupted: () => {},
+        isInWork: () => false,
         doing: () => this.doing,
       },
+      findPrompts: async () => this.history,
       hasTools: () => this.hasTools,
       clock: home.clock,
       random: new RealRandom(),

@@ -73,6 +73,11 @@ export class ActorQueue {
   get mailNoticed(): number {
     return this.#mailNoticed;
   }
+  /** Whether a notice about this request waits for the Actor. */
+  isToldOf(request: string): boolean {
+    for (const { about, mail } of this.#notices.values()) if (mail === null && about === request) return true;
+    return false;
+  }
   /** Direct messages and notices that the Actor hasn't acknowledged. */
   get unacknowledged(): number {
     return this.#pending.count + this.#returned.size + this.#claimed.size;

@@ -9,8 +9,9 @@ import { MessageStatuses } from "./statuses.ts";
 
 /**
  * The sender (in the same generation) or the user. What already waits is left where it is. Throws
- * permission_denied, event_not_found, imported_history, invalid_recipient, not_pending (Mail,
- * accepted), or delivery_ambiguous (claimed, queued or unconfirmed, without force).
+ * permission_denied, event_not_found, imported_history, invalid_recipient, not_pending (Mail, or
+ * accepted unless it is an open request), or delivery_ambiguous (claimed, queued, unconfirmed, or
+ * such a request, without force).
  */
 export async function deliverAgain(
   chats: Chats,
@@ -33,6 +34,8 @@ export async function deliverAgain(
     if (status?.state === "pending") continue;
     if (status?.state === "claimed" || status?.state === "queued" || status?.state === "ambiguous") {
       if (!input.force_ambiguous) throw new Refusal("delivery_ambiguous", { details: { actor_id: actorId } });
+    } else if (status?.state === "accepted" && isUnanswered(chat, caller, event.id, actorId)) {
+      if (!input.force_ambiguous) throw new Refusal("delivery_ambiguous", { details: { actor_id: actorId } });
     } else if (status?.state !== "failed") {
       throw new Refusal("not_pending", { details: { actor_id: actorId, state: status?.state ?? "mail" } });
     }
@@ -49,6 +52,15 @@ export async function deliverAgain(
     );
   }
   return { queued: [...new Set(input.actor_ids)] };
+}
+
+/**
+ * A request that its Actor has in a terminal and hasn't answered: what it did of it may have ended
+ * with its process. Only the user may deliver it again.
+ */
+function isUnanswered(chat: GroupChat, caller: CallContext["caller"], id: string, actorId: string): boolean {
+  const isOwed = chat.projection.obligations.get(id)?.owed.has(actorId) === true;
+  return isOwed && caller.kind !== "actor" && chat.group.actor(actorId).runner === "pty";
 }
 
 function presentRecipient(

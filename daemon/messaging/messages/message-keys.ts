@@ -2,7 +2,7 @@
 
 import { uuidKey } from "../../../shared/wire/v1/uuid.ts";
 import type { EventHead } from "../../ledger/types.ts";
-import { TROUBLE_NOTICE } from "../kinds.ts";
+import { INTERRUPTED_NOTICE, RESUME_NOTICE, TROUBLE_NOTICE, UNCONFIRMED_NOTICE } from "../kinds.ts";
 import { isRemoteAuthor } from "./authors.ts";
 
 /** The idempotency key of a sender's `client_id`. A new generation of an Actor has its own keys. */
@@ -46,6 +46,9 @@ export function noticeKey(
   return `n/${kind}/${about}/${actor.actor_id}/${actor.generation}`;
 }
 
+/** Each failure, each interruption and each lost proof is reported separately. */
+const REPEATED: readonly unknown[] = [TROUBLE_NOTICE, INTERRUPTED_NOTICE, RESUME_NOTICE, UNCONFIRMED_NOTICE];
+
 /** The key of an event in the ledger (`LedgerOptions.keyOf`). */
 export function keyOf(event: EventHead): string | undefined {
   if (event.kind === "chat.message") {
@@ -65,8 +68,7 @@ export function keyOf(event: EventHead): string | undefined {
   if (event.kind === "chat.reply_request.cancelled") return keyOfControl(event);
   if (event.kind !== "system.notify") return undefined;
   const kind = event.string("kind");
-  // Each failure is reported separately.
-  if (kind === TROUBLE_NOTICE) return undefined;
+  if (REPEATED.includes(kind)) return undefined;
   const about = event.string("related_event_id");
   const actorId = event.string("target_actor_id");
   if (kind === undefined || about === undefined || actorId === undefined) return undefined;

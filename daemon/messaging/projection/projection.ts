@@ -8,7 +8,7 @@
  */
 import type { EventHead, Projection } from "../../ledger/types.ts";
 import { ActorQueue } from "../inbox/actor-queue.ts";
-import { ENDED_UNREAD, HANDED_BACK } from "../kinds.ts";
+import { ENDED_UNREAD, HANDED_BACK, RESUME_NOTICE } from "../kinds.ts";
 import { authorOf, remoteAuthor } from "../messages/authors.ts";
 import { Obligations } from "./obligations.ts";
 import { PersonReading } from "./person-reading.ts";
@@ -336,6 +336,9 @@ export class MessageProjection implements Projection {
     else if (data.kind === "reply_notice") {
       if (this.obligations.get(about)?.owed.has(actor) !== true) return;
       this.obligations.noticed(about, actor);
+      queue.addReplyNotice(ordinal, event.id, about);
+    } else if (data.kind === RESUME_NOTICE) {
+      if (this.obligations.get(about)?.owed.has(actor) !== true) return;
       queue.addReplyNotice(ordinal, event.id, about);
     } else queue.addDirect(ordinal, event.id);
     this.#touched.add(actor);

@@ -181,7 +181,9 @@ function findComposer(view: ScreenView, composer: Composer): Found | null {
   if (composer.showsCursor && !isShown) return null;
   if (composer.box !== null) {
     const boxed = findBox(view, composer.box);
-    return boxed === null ? null : { ...boxed, isCut: false, isCutBelow: false, text: boxed.lines.join("\n") };
+    return boxed === null
+      ? null
+      : { ...boxed, isCut: false, isCutBelow: false, text: boxed.lines.join("\n") };
   }
   if (column < composer.text) return null;
   let top = row;

@@ -1,8 +1,9 @@
 /**
  * Whether a written prompt was taken (docs/core-model.md#messages). The process has it if its own
  * UserPromptSubmit hook shows the messages' ids. If that hook only says that it waits in the
- * runtime's input queue, it is `queued` until its turn begins. If the process ends first, it was
- * never read, and the next one gets it again. Without any proof it stays unconfirmed, and isn't
+ * runtime's input queue, it is `queued` until its turn begins. If the process ends first, the
+ * runtime's own history of the conversation decides (`prompt-history.ts`): what it doesn't have was
+ * never read, and the next process gets it again. Without any proof it stays unconfirmed, and isn't
  * sent again automatically.
  */
 
@@ -13,8 +14,10 @@ import { LIMITS } from "../../../shared/limits.ts";
 import type { InputStep, Launch, LaunchReports } from "../../activity/launches.ts";
 import type { NewEvent } from "../../ledger/types.ts";
 import type { GroupChat } from "../../messaging/group-chat.ts";
-import { ENDED_UNREAD } from "../../messaging/kinds.ts";
+import { ENDED_UNREAD, IN_HISTORY } from "../../messaging/kinds.ts";
+import { MessageStatuses } from "../../messaging/messages/statuses.ts";
 import type { RuntimeEntry } from "../catalogue.ts";
+import type { Findings } from "../launch/prompt-history.ts";
 
 export interface ProofOptions {
   chat: GroupChat;
@@ -23,6 +26,8 @@ export interface ProofOptions {
   reports: LaunchReports;
   clock: Clock;
   log: Log;
+  /** What the runtime's history of this conversation says about these messages. Never throws. */
+  findPrompts(ids: readonly string[]): Promise<Findings>;
 }
 
 /** A batch that was written and isn't settled. */
@@ -124,19 +129,52 @@ export class DeliveryProof {
   }
 
   /**
-   * The process is gone. It never read what it had only queued. Anything else unproved stays
-   * unconfirmed.
+   * The process is gone. Its history decides. Where that says nothing, it never read what it had
+   * only queued, and anything else unproved stays unconfirmed.
    */
   async close(reason: string): Promise<void> {
     for (const stop of this.#stops.splice(0)) stop();
     this.#idle?.cancel();
     const left = this.#outstanding;
-    if (left !== null) await this.#settle(left, [...left.ids], "ambiguous", reason);
-    const unread = [...this.#queued].filter(([, { isLate }]) => !isLate);
+    left?.timer.cancel();
+    this.#outstanding = null;
+    const batches = new Map<string, string>();
+    for (const [id, { batch_id: batchId, isLate }] of this.#queued) if (!isLate) batches.set(id, batchId);
+    for (const id of left?.ids ?? []) batches.set(id, left!.batch_id);
+    const late = new Map(this.#unconfirmed);
+    for (const [id, { batch_id: batchId, isLate }] of this.#queued) if (isLate) late.set(id, batchId);
+    if (batches.size + late.size === 0) return;
+    const findings = await this.#options.findPrompts([...batches.keys(), ...late.keys()]);
+    const { chat, launch } = this.#options;
+    const isRemoved = chat.projection.queue(launch.actor_id, launch.generation) === undefined;
+    const isClaimed = this.#claimed();
+    const events = [...batches].flatMap(([id, batchId]) => {
+      // It was answered, or delivered again on purpose, in the meantime.
+      if (!isRemoved && !isClaimed(id)) return [];
+      return [this.#event(id, batchId, ...decided(id, findings, this.#queued.has(id), reason))];
+    });
+    for (const [id, batchId] of late) events.push(...this.#lateEvents(id, batchId, findings));
     this.#queued.clear();
-    await this.#append(
-      unread.map(([id, { batch_id: batchId }]) => this.#event(id, batchId, "failed", ENDED_UNREAD)),
-    );
+    await this.#append(events);
+  }
+
+  /** What was called unconfirmed before: it is accepted, or delivered again, if its history says. */
+  #lateEvents(id: string, batchId: string, { taken, untaken }: Findings): NewEvent[] {
+    const { chat, launch } = this.#options;
+    const ordinal = chat.ledger.ordinalOf(id);
+    const event = ordinal === undefined ? undefined : chat.ledger.read(ordinal);
+    if (ordinal === undefined || event?.kind !== "chat.message") return [];
+    const isOpen = new MessageStatuses(chat, ordinal, event).unproved(launch.actor_id) !== null;
+    if (!isOpen) return [];
+    if (taken.has(id)) return [this.#event(id, batchId, "accepted", IN_HISTORY)];
+    if (!untaken.has(id)) return [];
+    const data = {
+      source_event_id: id,
+      source_ordinal: ordinal,
+      actor_generations: { [launch.actor_id]: launch.generation },
+      force_ambiguous: false,
+    };
+    return [chat.event("runtime.delivery_request", "system", data)];
   }
 
   /** `prompt` is compared and forgotten. */
@@ -266,6 +304,17 @@ export class DeliveryProof {
     const { chat, launch } = this.#options;
     return deliveryEvent(chat, launch, { source_event_id: sourceEventId, batch_id: batchId, state, reason });
   }
+}
+
+/** How the delivery of a message ended with its process. */
+export function decided(
+  id: string,
+  { taken, untaken }: Findings,
+  isQueued: boolean,
+  reason: string,
+): [state: DeliveryState, reason: string] {
+  if (taken.has(id)) return ["accepted", IN_HISTORY];
+  return untaken.has(id) || isQueued ? ["failed", ENDED_UNREAD] : ["ambiguous", reason];
 }
 
 /** A `runtime.delivery` of a terminal. */

@@ -19,11 +19,13 @@ import type { Chats } from "../../messaging/group-chat.ts";
 import { entryOf } from "../catalogue.ts";
 import { Prompter } from "../input/prompter.ts";
 import { type Choice, chooseConversation, NEW } from "./conversation.ts";
+import { endWords, takeInHand, tellInterrupted } from "./interruptions.ts";
 import { type BegunLaunch, launchOf, type StoredLaunch } from "./launch-identity.ts";
 import type { Launcher, LauncherDependencies, LaunchPlan } from "./launcher.ts";
-import { clearLeftovers, endClaims } from "./leftovers.ts";
+import { clearLeftovers, endClaims, type LeftoverDependencies } from "./leftovers.ts";
 import type { LiveLaunches, Run, Slot } from "./live-launches.ts";
 import { type Kin, ProcessEnds } from "./process-end.ts";
+import { findInConversation } from "./prompt-history.ts";
 
 export interface ActorProcessDependencies extends LauncherDependencies {
   random: Random;
@@ -57,10 +59,14 @@ export class ActorProcesses {
 
   /** Ends what an earlier daemon left in a Group. Its Actors start after that. */
   clear(group: OpenGroup): Promise<void> {
-    const { identities, lastRuns } = this.#launches;
-    const cleared = clearLeftovers({ ...this.#deps, identities, ends: this.#ends, lastRuns }, group);
+    const cleared = clearLeftovers(this.#leftovers, group);
     this.#clearing.set(group, cleared);
     return cleared;
+  }
+
+  get #leftovers(): LeftoverDependencies {
+    const { identities, lastRuns } = this.#launches;
+    return { ...this.#deps, identities, ends: this.#ends, lastRuns };
   }
 
   /** Steps of one Actor follow each other. */
@@ -91,8 +97,8 @@ export class ActorProcesses {
   /** Ends what the Actor's earlier processes left, such as claims that the disk didn't take. */
   async #settle({ group, actor_id: actorId }: Slot): Promise<void> {
     await this.#clearing.get(group);
-    await endClaims(this.#deps.messaging, group, group.actor(actorId), "process_exit").catch(
-      (error: unknown) => this.log("claims", group, actorId, error),
+    await endClaims(this.#leftovers, group, group.actor(actorId), "process_exit").catch((error: unknown) =>
+      this.log("claims", group, actorId, error),
     );
   }
 
@@ -175,9 +181,14 @@ export class ActorProcesses {
       random,
       log,
       changed: () => this.#launches.tellWaiting(slot),
+      findPrompts: (ids) => {
+        const { actor_id: id, generation, runtime } = run.launch;
+        const last = this.#launches.lastRuns.conversationOf(group, { id, generation, runtime });
+        return findInConversation(this.#deps.files, runtime, last, ids);
+      },
     });
     run.over = exit.then((how) => this.#over(slot, run, how));
-    this.#launches.lastRuns.began(group, actor);
+    this.#launches.lastRuns.began(group, actor, run.conversation.resume === null);
     this.#launches.tellStarted(run.launch);
     run.prompter.open();
     this.#launches.tellWaiting(slot);
@@ -188,6 +199,8 @@ export class ActorProcesses {
     const { run } = slot;
     if (run === null || run.process === null) return;
     run.requested ??= reason;
+    // Some report the end of their session while they end.
+    run.wasInWork ??= this.#isInWork(run);
     const { signal } = entryOf(run.launch.runtime).end;
     await this.#ends.end(kinOf(run, run.process), signal, run.exited, seconds);
     await run.over;
@@ -197,8 +210,22 @@ export class ActorProcesses {
   async #over(slot: Slot, run: Run, exit: ProcessExit): Promise<void> {
     const { group, actor_id: actorId } = slot;
     const reason = run.requested ?? exitWords(exit);
+    const chat = this.#deps.messaging.find(group.group_id);
+    const { generation, runtime } = run.launch;
+    const inHand =
+      chat &&
+      takeInHand(
+        chat,
+        { actor_id: actorId, generation, mark: run.stored.mark },
+        run.wasInWork ?? this.#isInWork(run),
+      );
     try {
       await run.prompter?.close(run.requested === null ? "process_exit" : "process_stopped");
+      if (chat !== undefined && inHand !== undefined) {
+        await tellInterrupted(chat, inHand, reason).catch((error: unknown) => {
+          this.log("interruption", group, actorId, error);
+        });
+      }
       if (run.requested === null && run.process !== null) {
         await this.#ends.sweep(kinOf(run, run.process));
       }
@@ -218,9 +245,9 @@ export class ActorProcesses {
     } finally {
       slot.run = null;
       slot.terminal.ended(reason);
-      const { generation, runtime } = run.launch;
-      this.#launches.lastRuns.ended(group, { id: actorId, generation, runtime }, reason);
-      this.#launches.tellEnded(run.launch, { reason });
+      const words = inHand === undefined ? reason : endWords(reason, inHand);
+      this.#launches.lastRuns.ended(group, { id: actorId, generation, runtime }, words);
+      this.#launches.tellEnded(run.launch, { reason: words });
       this.#launches.tellWaiting(slot);
     }
     // Both verified runtimes say so and exit with 1 if they don't find a session, before they run
@@ -240,6 +267,11 @@ export class ActorProcesses {
       if (this.#isClosing || !isThere || slot.run !== null || !group.actor(actorId).enabled) return;
       await this.#begin(slot, { resume: null, lost: `its agent didn't continue it and ${reason}` });
     }).catch((error: unknown) => this.log("start", group, actorId, error));
+  }
+
+  #isInWork({ launch }: Run): boolean {
+    const { group_id: groupId, actor_id: id, generation } = launch;
+    return this.#deps.reports.isInWork(groupId, { id, generation });
   }
 
   #isThere({ group, generation }: Slot): boolean {
@@ -275,6 +307,7 @@ function newRun(stored: StoredLaunch, directory: string, conversation: Choice): 
     requested: null,
     asks: "",
     hasExited: false,
+    wasInWork: null,
     exited: Promise.resolve(),
     over: Promise.resolve(),
   };

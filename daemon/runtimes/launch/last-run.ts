@@ -85,8 +85,11 @@ export class LastRuns {
     this.#write(group, actor, { conversation });
   }
 
-  began(group: OpenGroup, actor: ActorName): void {
-    if (this.endOf(group, actor) !== null) this.#write(group, actor, { ended: null });
+  /** `isNew`: not in the last conversation, which is given up. */
+  began(group: OpenGroup, actor: ActorName, isNew: boolean): void {
+    const gives = isNew && this.conversationOf(group, actor) !== null;
+    if (this.endOf(group, actor) === null && !gives) return;
+    this.#write(group, actor, { ended: null, ...(gives ? { conversation: null } : {}) });
   }
 
   ended(group: OpenGroup, actor: ActorName, reason: string): void {

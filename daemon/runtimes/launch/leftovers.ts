@@ -8,13 +8,17 @@ import { syncDirectory, unlinkIfThere } from "../../../platform/durable.ts";
 import type { Files } from "../../../platform/files.ts";
 import { errorFields, type Log } from "../../../platform/log.ts";
 import type { StoredActor } from "../../../shared/model.ts";
+import type { LaunchReports } from "../../activity/launches.ts";
 import type { OpenGroup } from "../../groups/group.ts";
 import type { Chats } from "../../messaging/group-chat.ts";
-import { ENDED_UNREAD } from "../../messaging/kinds.ts";
-import { deliveryEvent } from "../input/delivery-proof.ts";
+import { decided, deliveryEvent } from "../input/delivery-proof.ts";
+import { endWords, takeInHand, tellInterrupted } from "./interruptions.ts";
 import type { LastRuns } from "./last-run.ts";
 import type { LaunchIdentities, StoredLaunch } from "./launch-identity.ts";
 import type { ProcessEnds } from "./process-end.ts";
+import { findInConversation } from "./prompt-history.ts";
+
+const DAEMON_ENDED = "the daemon ended unexpectedly";
 
 export interface LeftoverDependencies {
   files: Files;
@@ -23,6 +27,7 @@ export interface LeftoverDependencies {
   identities: LaunchIdentities;
   ends: ProcessEnds;
   lastRuns: LastRuns;
+  reports: Pick<LaunchReports, "isInWork">;
 }
 
 /**
@@ -38,18 +43,21 @@ export async function clearLeftovers(deps: LeftoverDependencies, group: OpenGrou
     }
   };
   for (const actor of group.record.actors) {
-    await trying(() => endClaims(deps.messaging, group, actor, "daemon_ended"));
+    // What lives may still write to its history, which decides the claims.
     await trying(() => endProcess(deps, group, actor));
+    // Those of a process whose end was noted.
+    await trying(() => endClaims(deps, group, actor, "daemon_ended"));
   }
   await trying(() => endRemoved(deps, group));
 }
 
 /**
- * Claims whose end nobody could record: the bytes may have been written or not. A message that was
- * only queued was never read. Call it while no process of the Actor runs.
+ * Claims whose end nobody could record: the bytes may have been written or not. The runtime's own
+ * history decides; where it says nothing, a message that was only queued was never read. Call it
+ * while no process of the Actor runs.
  */
 export async function endClaims(
-  messaging: Chats,
+  { files, messaging, lastRuns }: LeftoverDependencies,
   group: OpenGroup,
   actor: StoredActor,
   reason: string,
@@ -58,16 +66,14 @@ export async function endClaims(
   const claimed = actor.runner === "pty" ? [...(chat?.queueOf(actor)?.claimed ?? [])] : [];
   if (chat === undefined || claimed.length === 0) return;
   const whose = { actor_id: actor.id, generation: actor.generation };
+  const ids = claimed.map(([id]) => id);
+  const last = lastRuns.conversationOf(group, actor);
+  const findings = await findInConversation(files, actor.runtime, last, ids);
   await chat.ledger.appendAll(
     claimed.map(([sourceEventId, { batch_id: batchId, queued }]) => {
-      const claim = { source_event_id: sourceEventId, batch_id: batchId };
-      return deliveryEvent(
-        chat,
-        whose,
-        queued
-          ? { ...claim, state: "failed", reason: ENDED_UNREAD }
-          : { ...claim, state: "ambiguous", reason },
-      );
+      const [state, why] = decided(sourceEventId, findings, queued, reason);
+      const claim = { source_event_id: sourceEventId, batch_id: batchId, state, reason: why };
+      return deliveryEvent(chat, whose, claim);
     }),
   );
 }
@@ -78,15 +84,26 @@ function sweep({ identities, ends }: LeftoverDependencies, stored: StoredLaunch)
 }
 
 async function endProcess(deps: LeftoverDependencies, group: OpenGroup, actor: StoredActor): Promise<void> {
-  const { identities, lastRuns } = deps;
+  const { identities, lastRuns, messaging, reports } = deps;
   const stored = identities.committed(group, actor.id);
   if (stored === null) return;
   if (stored !== "corrupt") await sweep(deps, stored);
   const generation = stored === "corrupt" ? actor.generation : stored.generation;
+  const chat = messaging.find(group.group_id);
+  let words = DAEMON_ENDED;
+  if (generation === actor.generation && chat !== undefined) {
+    const mark = stored === "corrupt" ? "" : stored.mark;
+    const whose = { actor_id: actor.id, generation, mark };
+    const inHand = takeInHand(chat, whose, reports.isInWork(group.group_id, actor));
+    words = endWords(words, inHand);
+    await endClaims(deps, group, actor, "daemon_ended");
+    // Told before the launch is forgotten: a daemon that ends in between tells it at its next start.
+    await tellInterrupted(chat, inHand, DAEMON_ENDED);
+  }
   await identities.end(group, { actor_id: actor.id, generation });
   // It was another Actor's, which was removed.
   if (generation !== actor.generation) return;
-  lastRuns.ended(group, actor, "the daemon ended unexpectedly");
+  lastRuns.ended(group, actor, words);
   await group.note({
     kind: "actor.stop",
     by: "system",

@@ -52,6 +52,8 @@ export interface Run {
   /** What its screen asked a person when it last was still, in words. */
   asks: string;
   hasExited: boolean;
+  /** Whether it was in a turn when it was asked to end; null when it wasn't asked. */
+  wasInWork: boolean | null;
   exited: Promise<void>;
   /** Its end is noted. */
   over: Promise<void>;
