@@ -64,7 +64,10 @@ describe("real agents whose work is interrupted", function () {
         }
         await agents.becomes(actor, "stopped");
         assert.match((await agents.presence(actor)).reason, /while it had a request$/);
-        assert.equal((await agents.delivery(second, actor)).state, "pending");
+        // Codex takes what is queued when it is asked to end.
+        const isTaken = name === "codex" && how === "stopped";
+        const { state } = await agents.delivery(second, actor);
+        assert.ok(state === "pending" || (isTaken && state === "accepted"), state);
         let events = await agents.events();
         assert.equal(told(events, "interrupted_notice", first).length, 1);
         assert.equal(told(events, "interrupted_notice", second).length, 0, "it asked for no reply");
@@ -87,7 +90,8 @@ describe("real agents whose work is interrupted", function () {
         assert.equal(told(events, "interrupted_notice", first).length, 1);
         assert.equal(told(events, "resume_notice", first).length, 1);
         assert.deepEqual(states(events, first), ["claimed", "accepted"]);
-        assert.equal(states(events, second).filter((state) => state === "claimed").length, 2);
+        const claims = states(events, second).filter((one) => one === "claimed").length;
+        assert.equal(claims, state === "pending" ? 2 : 1);
         const most = Math.max(
           ...agents.model.heard.map((body) => body.split(`[svc] message ${second}`).length - 1),
         );

@@ -10,7 +10,7 @@ import { errorFields, type Log } from "../../../platform/log.ts";
 import type { StoredActor } from "../../../shared/model.ts";
 import type { LaunchReports } from "../../activity/launches.ts";
 import type { OpenGroup } from "../../groups/group.ts";
-import type { Chats } from "../../messaging/group-chat.ts";
+import type { Chats, GroupChat } from "../../messaging/group-chat.ts";
 import { decided, deliveryEvent } from "../input/delivery-proof.ts";
 import { endWords, takeInHand, tellInterrupted } from "./interruptions.ts";
 import type { LastRuns } from "./last-run.ts";
@@ -18,6 +18,8 @@ import type { LaunchIdentities, StoredLaunch } from "./launch-identity.ts";
 import type { ProcessEnds } from "./process-end.ts";
 import { findInConversation } from "./prompt-history.ts";
 
+/** A state is noted when it changes. */
+const NOTED_EVENTS = 2000;
 const DAEMON_ENDED = "the daemon ended unexpectedly";
 
 export interface LeftoverDependencies {
@@ -94,7 +96,8 @@ async function endProcess(deps: LeftoverDependencies, group: OpenGroup, actor: S
   if (generation === actor.generation && chat !== undefined) {
     const mark = stored === "corrupt" ? "" : stored.mark;
     const whose = { actor_id: actor.id, generation, mark };
-    const inHand = takeInHand(chat, whose, reports.isInWork(group.group_id, actor));
+    const isInWork = reports.isInWork(group.group_id, actor) || wasNotedInWork(chat, actor.id);
+    const inHand = takeInHand(chat, whose, isInWork);
     words = endWords(words, inHand);
     await endClaims(deps, group, actor, "daemon_ended");
     // Told before the launch is forgotten: a daemon that ends in between tells it at its next start.
@@ -109,6 +112,18 @@ async function endProcess(deps: LeftoverDependencies, group: OpenGroup, actor: S
     by: "system",
     data: { actor_id: actor.id, reason: "daemon_ended" },
   });
+}
+
+/** Whether the last state in the ledger's latest events is one of work. */
+function wasNotedInWork({ ledger }: GroupChat, actorId: string): boolean {
+  const first = Math.max(0, ledger.count - NOTED_EVENTS);
+  const ordinals = Array.from({ length: ledger.count - first }, (_, at) => first + at);
+  const noted = ledger
+    .readMany(ordinals)
+    .flatMap((event) => (event.kind === "actor.activity" ? event.data.actors : []))
+    .findLast(({ id }) => id === actorId);
+  const state = noted?.effective_working_state;
+  return state === "working" || state === "waiting";
 }
 
 /** Of Actors that were removed in the meantime. */
