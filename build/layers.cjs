@@ -35,7 +35,7 @@ exports.fronts = [
     folder: "daemon/groups",
     files: ["actors", "examinations", "group", "group-view", "handlers", "launch-tokens", "recipients", "registry", "scopes"],
   },
-  { folder: "daemon/access", files: ["access-token-handlers", "access-tokens"] },
+  { folder: "daemon/access", files: ["access-token-handlers", "access-tokens", "lineage"] },
   { folder: "daemon/activity", files: ["activity", "launches"] },
   {
     folder: "daemon/messaging",
@@ -87,8 +87,10 @@ exports.fronts = [
     folder: "daemon/http",
     files: [
       "api/api",
+      "local/actor-doors",
       "local/local-caller",
       "local/local-socket",
+      "local/peer",
       "streams/stream-hub",
       "web/access-handlers",
       "web/browser-sessions",
@@ -98,7 +100,7 @@ exports.fronts = [
     ],
   },
   { folder: "daemon/http/api", files: ["api", "exchange", "plain-page", "routes"] },
-  { folder: "daemon/http/local", files: ["local-caller", "local-socket"] },
+  { folder: "daemon/http/local", files: ["actor-doors", "local-caller", "local-socket", "peer"] },
   {
     folder: "daemon/http/streams",
     files: [

@@ -84,7 +84,7 @@ function describe(contract: OperationContract): string {
     "",
     contract.summary,
     "",
-    `For: ${contract.callers.join(", ")}.${ports.length > 0 ? ` Also: ${ports.join(", ")}.` : ""}`,
+    `For: ${contract.callers.join(", ")}.${contract.decision ? " As the user, only for a [known person](security.md#who-is-at-the-socket)." : ""}${ports.length > 0 ? ` Also: ${ports.join(", ")}.` : ""}`,
     "",
     ...(fields.length > 0 ? ["| Input | Type | Required |", "|---|---|---|", ...fields, ""] : []),
     `Result: \`${shape(output)}\``,

@@ -2,7 +2,7 @@
 import { Agent, type IncomingMessage } from "node:http";
 import type { WebSocket } from "ws";
 import type { ErrorBody } from "../shared/errors.ts";
-import { API_PREFIX, HEADERS } from "../shared/names.ts";
+import { API_PREFIX } from "../shared/names.ts";
 import { findEndpoint } from "./connection.ts";
 import { DaemonUnreachable, RefusedByDaemon } from "./failures.ts";
 
@@ -16,11 +16,11 @@ export async function openTerminal(
   message: (data: Buffer, isOutput: boolean) => void,
 ): Promise<WebSocket> {
   const { WebSocket } = await import("./web-socket.ts");
-  const { socketPath, key } = findEndpoint(home);
+  const { socketPath, credential } = findEndpoint(home);
   const path = `${API_PREFIX}/groups/${encodeURIComponent(groupId)}/actors/${encodeURIComponent(actorId)}/term`;
   const socket = new WebSocket(`ws://localhost${path}`, {
     agent: new Agent({ socketPath } as object),
-    headers: { [HEADERS.socketKey]: key },
+    headers: credential,
     perMessageDeflate: false,
   });
   socket.on("message", (data: Buffer, isBinary) => message(data, isBinary));

@@ -9,7 +9,7 @@ import type { ErrorBody } from "../shared/errors.ts";
 import { LIMITS } from "../shared/limits.ts";
 import { HEADERS, SOCKET_OPERATION_PREFIX } from "../shared/names.ts";
 import type { ArgumentsOf, OperationName, ResultOf } from "../shared/operations/registry.ts";
-import { findEndpoint } from "./connection.ts";
+import { type Endpoint, findEndpoint } from "./connection.ts";
 import { type DaemonSilent, DaemonUnreachable, RefusedByDaemon } from "./failures.ts";
 import { Patience, watch } from "./patience.ts";
 
@@ -49,6 +49,10 @@ function codeOf(error: unknown): string {
   return (error as NodeJS.ErrnoException).code ?? "error";
 }
 
+function isSame(one: Endpoint["credential"], other: Endpoint["credential"]): boolean {
+  return JSON.stringify(one) === JSON.stringify(other);
+}
+
 export class DaemonClient {
   readonly home: string;
   /** Names this process's session to the daemon; null for single calls. */
@@ -84,7 +88,7 @@ export class DaemonClient {
 
   /** The same for a name that is data, such as a tool's. */
   async callByName(name: string, input: unknown, options: CallOptions = {}): Promise<Envelope<unknown>> {
-    const patience = new Patience(this.home, options.answerSeconds);
+    const patience = new Patience(this.home, () => this.#endpoint(), options.answerSeconds);
     const signal = options.signal ? AbortSignal.any([options.signal, patience.signal]) : patience.signal;
     try {
       return await this.#exchange(name, Buffer.from(JSON.stringify(input)), { signal });
@@ -132,7 +136,7 @@ export class DaemonClient {
     headers: Record<string, string>,
     { signal, told }: { signal?: AbortSignal; told?: (silence: DaemonSilent | null) => void } = {},
   ): Promise<IncomingMessage> {
-    const patience = new Patience(this.home, undefined);
+    const patience = new Patience(this.home, () => this.#endpoint(), undefined);
     const either = signal ? AbortSignal.any([signal, patience.signal]) : patience.signal;
     let response: IncomingMessage;
     try {
@@ -141,7 +145,7 @@ export class DaemonClient {
       patience.end();
     }
     if (response.statusCode === 200) {
-      if (told !== undefined) watch(this.home, response.socket, told);
+      if (told !== undefined) watch(this.home, () => this.#endpoint(), response.socket, told);
       return response;
     }
     const chunks: Buffer[] = [];
@@ -154,6 +158,10 @@ export class DaemonClient {
     }
     if (envelope?.ok === false) throw new RefusedByDaemon(envelope.error);
     throw new DaemonUnreachable(this.home, `it answered with status ${response.statusCode}`);
+  }
+
+  #endpoint(): Endpoint {
+    return findEndpoint(this.home, this.#launchToken);
   }
 
   /** Ends the connection. Waiting calls fail. */
@@ -171,7 +179,7 @@ export class DaemonClient {
     { crowded, renewed }: Repeats = { crowded: 0, renewed: false },
   ): Promise<IncomingMessage> {
     options.signal?.throwIfAborted();
-    const { socketPath, key } = findEndpoint(this.home);
+    const { socketPath, credential } = this.#endpoint();
     let sent: ClientRequest | undefined;
     try {
       const response = await new Promise<IncomingMessage>((resolve, reject) => {
@@ -182,8 +190,7 @@ export class DaemonClient {
             path,
             headers: {
               host: "localhost",
-              [HEADERS.socketKey]: key,
-              ...(this.#launchToken === null ? {} : { [HEADERS.launchToken]: this.#launchToken }),
+              ...credential,
               ...(this.session === null ? {} : { [HEADERS.session]: this.session }),
               ...headers,
             },
@@ -199,7 +206,7 @@ export class DaemonClient {
         sent.end(body);
       });
       // The key belonged to another daemon, which ended after it was read.
-      if (response.statusCode === 401 && !renewed && findEndpoint(this.home).key !== key) {
+      if (response.statusCode === 401 && !renewed && !isSame(this.#endpoint().credential, credential)) {
         response.resume();
         return this.#send(method, path, headers, body, options, keepAlive, { crowded, renewed: true });
       }

@@ -126,19 +126,52 @@ function usable(files: Files, host: Host, directory: string): boolean {
  * runtime directory, named after the Home.
  */
 export function prepareSocket(files: Files, random: Random, host: Host, paths: HomePaths): string {
+  return freeSocket(files, random, host, () => nameOf(files, paths), paths.daemon.socket);
+}
+
+/**
+ * For the holder of the lock: the path of an Actor's own socket, in an owner-only folder that can
+ * be given to it alone. Throws as `prepareSocket`.
+ */
+export function prepareActorSocket(
+  files: Files,
+  random: Random,
+  host: Host,
+  paths: HomePaths,
+  actor: { group_id: string; actor_id: string },
+): string {
+  const name = `${actor.group_id}/${actor.actor_id}`;
+  const folder = join(paths.daemon.actors, hashOf(name, 16));
+  const wanted = join(folder, "socket");
+  if (host.platform !== "win32" && fits(host, wanted)) {
+    usable(files, host, paths.daemon.actors);
+    usable(files, host, folder);
+  }
+  return freeSocket(files, random, host, () => `${nameOf(files, paths)}\0${name}`, wanted);
+}
+
+/** Also after this very folder: another one may have this path in another container, or later. */
+function nameOf(files: Files, paths: HomePaths): string {
+  return `${paths.root}\0${Object.values(identityOf(files, paths)).join(":")}`;
+}
+
+function hashOf(name: string, length: number): string {
+  return createHash("sha256").update(name).digest("hex").slice(0, length);
+}
+
+/** `named`: whose socket it is, where the wanted path is too long. */
+function freeSocket(files: Files, random: Random, host: Host, named: () => string, wanted: string): string {
   if (host.platform === "win32") {
     return `\\\\.\\pipe\\svc-${Buffer.from(random.bytes(16)).toString("hex")}`;
   }
-  let socket = paths.daemon.socket;
+  let socket = wanted;
   if (!fits(host, socket)) {
-    // Also after this very folder: another one may have this path in another container, or later.
-    const named = `${paths.root}\0${Object.values(identityOf(files, paths)).join(":")}`;
-    const name = createHash("sha256").update(named).digest("hex").slice(0, 32);
+    const name = hashOf(named(), 32);
     const short = fallbackDirectories(host).find(
       (directory) => fits(host, join(directory, name)) && usable(files, host, directory),
     );
     if (short === undefined) {
-      throw insecure(paths.root, "There is no room for a socket path.", "Use a Home with a shorter path.");
+      throw insecure(wanted, "There is no room for a socket path.", "Use a Home with a shorter path.");
     }
     socket = join(short, name);
   }

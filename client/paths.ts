@@ -53,6 +53,8 @@ export interface HomePaths {
     key: string;
     address: string;
     log: string;
+    /** A folder for each running Actor's own socket. */
+    actors: string;
   };
   secrets: string;
   /** The key that push services know this instance by. */
@@ -123,6 +125,7 @@ export function homePaths(root: string): HomePaths {
       directory: daemon,
       lock: join(daemon, "lock"),
       socket: join(daemon, "socket"),
+      actors: join(daemon, "actors"),
       key: join(daemon, "key"),
       address: join(daemon, "address.json"),
       log: join(daemon, "log"),

@@ -5,8 +5,8 @@
 import { request } from "node:http";
 import type { Socket } from "node:net";
 import { LIMITS } from "../shared/limits.ts";
-import { HEADERS, SOCKET_OPERATION_PREFIX } from "../shared/names.ts";
-import { daemonProcess, findEndpoint } from "./connection.ts";
+import { SOCKET_OPERATION_PREFIX } from "../shared/names.ts";
+import { daemonProcess, type Endpoint } from "./connection.ts";
 import { DaemonSilent } from "./failures.ts";
 
 const { quietSeconds, aliveSeconds, retryMillisecondsMax } = LIMITS.client;
@@ -18,12 +18,14 @@ const { quietSeconds, aliveSeconds, retryMillisecondsMax } = LIMITS.client;
  */
 export class Patience {
   readonly #home: string;
+  readonly #endpoint: () => Endpoint;
   readonly #controller = new AbortController();
   #timer: NodeJS.Timeout;
   #ended = false;
 
-  constructor(home: string, answerSeconds: number | undefined) {
+  constructor(home: string, endpoint: () => Endpoint, answerSeconds: number | undefined) {
     this.#home = home;
+    this.#endpoint = endpoint;
     this.#timer =
       answerSeconds === undefined
         ? setTimeout(() => void this.#look(), quietSeconds * 1000)
@@ -40,7 +42,7 @@ export class Patience {
   }
 
   async #look(): Promise<void> {
-    const alive = await isAlive(this.#home);
+    const alive = await isAlive(this.#endpoint);
     if (this.#ended) return;
     if (alive) this.#timer = setTimeout(() => void this.#look(), quietSeconds * 1000);
     else this.#giveUp();
@@ -56,11 +58,16 @@ export class Patience {
  * a byte it asks whether the daemon is alive. `told` hears that it isn't, and null when it is
  * again.
  */
-export function watch(home: string, socket: Socket, told: (silence: DaemonSilent | null) => void): void {
+export function watch(
+  home: string,
+  endpoint: () => Endpoint,
+  socket: Socket,
+  told: (silence: DaemonSilent | null) => void,
+): void {
   let heard = socket.bytesRead;
   let isSilent = false;
   const look = async (): Promise<void> => {
-    const isAnswering = socket.bytesRead !== heard || (await isAlive(home)) || socket.bytesRead !== heard;
+    const isAnswering = socket.bytesRead !== heard || (await isAlive(endpoint)) || socket.bytesRead !== heard;
     if (socket.destroyed) return;
     heard = socket.bytesRead;
     if (isAnswering === isSilent) {
@@ -81,16 +88,16 @@ function silent(home: string): DaemonSilent {
   return new DaemonSilent(home, daemonProcess(home));
 }
 
-/** Whether anything answers at the Home's socket, over a separate connection. */
-function isAlive(home: string): Promise<boolean> {
+/** Whether anything answers at the socket, over a separate connection. */
+function isAlive(endpoint: () => Endpoint): Promise<boolean> {
   return new Promise((resolve) => {
     try {
-      const { socketPath, key } = findEndpoint(home);
+      const { socketPath, credential } = endpoint();
       const asked = request({
         socketPath,
         method: "POST",
         path: `${SOCKET_OPERATION_PREFIX}daemon_status`,
-        headers: { host: "localhost", [HEADERS.socketKey]: key, "content-type": "application/json" },
+        headers: { host: "localhost", ...credential, "content-type": "application/json" },
         agent: false,
       });
       const timer = setTimeout(() => asked.destroy(new Error("no sign of life")), aliveSeconds * 1000);

@@ -1,19 +1,12 @@
 /** The machine's processes as `Processes`. */
 import { execFile } from "node:child_process";
-import {
-  accessSync,
-  closeSync,
-  constants,
-  openSync,
-  readdirSync,
-  readFileSync,
-  readSync,
-  statSync,
-} from "node:fs";
+import { accessSync, constants, readdirSync, readFileSync, statSync } from "node:fs";
 import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { delimiter, isAbsolute, join, resolve, sep } from "node:path";
+import type { ProcessEntry } from "./process-table.ts";
 import type { ProcessExit, Processes, TerminalOptions, TerminalProcess } from "./processes.ts";
+import { readProcess } from "./real-process-table.ts";
 
 type NodePty = typeof import("@lydell/node-pty");
 type Pty = import("@lydell/node-pty").IPty;
@@ -90,40 +83,6 @@ class RealTerminalProcess implements TerminalProcess {
   }
 }
 
-interface Entry {
-  parent: number;
-  session: number;
-  birth: string;
-}
-
-/**
- * Holds one line of /proc. `readFileSync` takes 64 KiB for a file without a size, for each running
- * Actor every second.
- */
-const LINE = Buffer.allocUnsafeSlow(4096);
-
-function readLine(path: string): string {
-  const file = openSync(path, "r");
-  try {
-    return LINE.toString("latin1", 0, readSync(file, LINE, 0, LINE.length, 0));
-  } finally {
-    closeSync(file);
-  }
-}
-
-/** One process from /proc; null if it is gone or only its exit code is left. */
-function entryOf(pid: number): Entry | null {
-  try {
-    const stat = readLine(`/proc/${pid}/stat`);
-    // The name is in parentheses and may contain anything.
-    const fields = stat.slice(stat.lastIndexOf(")") + 2).split(" ");
-    if (fields[0] === "Z" || fields[0] === "X") return null;
-    return { parent: Number(fields[1]), session: Number(fields[3]), birth: fields[19] ?? "" };
-  } catch {
-    return null;
-  }
-}
-
 function pids(): number[] {
   return readdirSync("/proc").map(Number).filter(Number.isInteger);
 }
@@ -159,7 +118,7 @@ export class RealProcesses implements Processes {
   }
 
   birthOf(pid: number): string | null {
-    if (HAS_PROC) return entryOf(pid)?.birth ?? null;
+    if (HAS_PROC) return readProcess(pid)?.birth ?? null;
     // Elsewhere the system doesn't show start times without another program, so it must be enough
     // that the process lives.
     try {
@@ -172,9 +131,9 @@ export class RealProcesses implements Processes {
 
   familyOf(pid: number): number[] {
     if (!HAS_PROC) return [pid];
-    const entries = new Map<number, Entry>();
+    const entries = new Map<number, ProcessEntry>();
     for (const other of pids()) {
-      const entry = entryOf(other);
+      const entry = readProcess(other);
       if (entry !== null) entries.set(other, entry);
     }
     const family = new Set(
@@ -194,10 +153,10 @@ export class RealProcesses implements Processes {
     const user = process.geteuid?.();
     for (const pid of pids()) {
       if (pid === process.pid) continue;
-      const birth = entryOf(pid)?.birth;
+      const birth = readProcess(pid)?.birth;
       if (birth === undefined || !hasInEnvironment(pid, user, wanted)) continue;
       // The pid may have been reused in between.
-      if (entryOf(pid)?.birth === birth) found.set(pid, birth);
+      if (readProcess(pid)?.birth === birth) found.set(pid, birth);
     }
     return found;
   }

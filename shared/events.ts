@@ -167,6 +167,9 @@ const ActorActivity = z.object({
 
 const OfActor = z.object({ actor_id: z.string() });
 
+/** How svc knew that a person decided it. Earlier events don't have it. */
+const ByPerson = { known: z.string().optional() };
+
 /**
  * `actor.answer`: what a person decided through svc about something that an Actor's runtime asked.
  * The tool's input isn't recorded: `input_sha256` is of its JSON as it was shown.
@@ -180,6 +183,7 @@ const ActorAnswer = OfActor.extend({
   decision: z.enum(["allow", "deny", "answer"]),
   /** Whose credential: the local socket's, or that of an administrator access token. */
   via: z.enum(["socket", "web"]),
+  ...ByPerson,
   /** It was no longer open when this was recorded, so the runtime never got the answer. */
   late: z.literal(true).optional(),
 });
@@ -254,10 +258,11 @@ export const EVENT_DATA = {
     generation: z.string(),
     runtime: z.string(),
     runner: z.string(),
+    ...ByPerson,
   }),
-  "actor.update": OfActor.extend(Changed),
-  "actor.remove": OfActor.extend({ generation: z.string() }),
-  "actor.secrets": OfActor,
+  "actor.update": OfActor.extend({ ...Changed, ...ByPerson }),
+  "actor.remove": OfActor.extend({ generation: z.string(), ...ByPerson }),
+  "actor.secrets": OfActor.extend(ByPerson),
   "actor.start": OfActor.extend({ reason: z.string().optional(), detail: z.string().optional() }),
   "actor.stop": OfActor.extend({
     reason: z.string().optional(),

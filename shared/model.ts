@@ -173,6 +173,8 @@ const actorFields = {
    * svc doesn't know.
    */
   prompts: z.boolean().default(false),
+  /** Its command or environment came with an import, and no person has started it since. */
+  unconfirmed: z.literal(true).optional(),
   created_at: z.string(),
   updated_at: z.string(),
 };

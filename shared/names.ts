@@ -9,6 +9,8 @@ export const ENVIRONMENT = {
    * way.
    */
   actorFile: "SVC_ACTOR_FILE",
+  /** The local socket at which the Actor reaches the daemon, without anything of the Home. */
+  socket: "SVC_SOCKET",
   /** Names one launch, so that its leftovers can be found. It isn't a secret and grants nothing. */
   launchMark: "SVC_LAUNCH_ID",
   /**
@@ -53,7 +55,7 @@ export const FIRST_CONNECT_VERSION = "0.4.40";
 
 /** Headers of the local socket and the Web API, lowercase as Node delivers them. */
 export const HEADERS = {
-  /** The key from the owner-only key file. Every request over the local socket carries it. */
+  /** The key from the owner-only key file. The user's requests over the local socket carry it. */
   socketKey: "svc-socket-key",
   /** Launch token of an Actor. Only over the local socket. */
   launchToken: "svc-launch-token",

@@ -22,11 +22,7 @@ export async function hook(): Promise<never> {
 function found(): Target {
   const token = launchToken(process.env);
   if (token === null) throw new Error("no launch token");
-  const { socketPath, key } = findEndpoint(resolveHome(process.env));
-  const fields = [
-    "Content-Type: application/json",
-    `${HEADERS.socketKey}: ${key}`,
-    `${HEADERS.launchToken}: ${token}`,
-  ];
+  const { socketPath } = findEndpoint(resolveHome(process.env), token);
+  const fields = ["Content-Type: application/json", `${HEADERS.launchToken}: ${token}`];
   return { socket: socketPath, fields };
 }

@@ -23,9 +23,8 @@ export interface HookCommandOptions {
   files: Files;
   paths: GroupPaths;
   actor_id: string;
-  /** The daemon's local socket and its key. */
+  /** The daemon's local socket. */
   socket: string;
-  socketKey: string;
   /** Of this launch. */
   token: string;
   /** What the shell script runs (`findHookClient`); null if there is none. */
@@ -100,14 +99,8 @@ function fieldsFile(paths: GroupPaths, actorId: string): string {
  * In the form that curl reads with `-H @FILE`. A name without a value removes a field that curl
  * would add.
  */
-function headFields({ socketKey, token }: HookCommandOptions): string {
-  return [
-    "Content-Type: application/json",
-    `${HEADERS.socketKey}: ${socketKey}`,
-    `${HEADERS.launchToken}: ${token}`,
-    "Expect:",
-    "",
-  ].join("\n");
+function headFields({ token }: HookCommandOptions): string {
+  return ["Content-Type: application/json", `${HEADERS.launchToken}: ${token}`, "Expect:", ""].join("\n");
 }
 
 /**

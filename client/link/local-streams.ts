@@ -1,7 +1,6 @@
 /** The daemon's streams over the local socket, for programs that stay open. */
 import { Agent } from "node:http";
 import type { WebSocket } from "ws";
-import { HEADERS } from "../../shared/names.ts";
 import type { OpensSocket, OpensStream } from "../../shared/stream-client/connect.ts";
 import type { DaemonClient } from "../client.ts";
 import { findEndpoint } from "../connection.ts";
@@ -22,19 +21,24 @@ export function localSocket(home: string, path: string): OpensSocket {
       // Loaded with the first stream.
       const { WebSocket } = await import("../web-socket.ts");
       if (isClosed) return;
-      const { socketPath, key } = findEndpoint(home);
+      const { socketPath, credential } = findEndpoint(home);
       socket = new WebSocket(`ws://localhost${path}`, {
         agent: new Agent({ socketPath } as object),
-        headers: { [HEADERS.socketKey]: key },
+        headers: credential,
         perMessageDeflate: false,
       });
       socket.on("open", opened);
       socket.on("message", (data: Buffer, isBinary) => received(isBinary ? data : data.toString("utf8")));
       socket.on("upgrade", (response) =>
-        watch(home, response.socket, (silence) => {
-          why = silence ?? why;
-          socket?.terminate();
-        }),
+        watch(
+          home,
+          () => findEndpoint(home),
+          response.socket,
+          (silence) => {
+            why = silence ?? why;
+            socket?.terminate();
+          },
+        ),
       );
       // "close" follows.
       socket.on("error", (error) => (why = new DaemonUnreachable(home, error.message, error)));

@@ -2,7 +2,7 @@
 import { request } from "node:http";
 import { pipeline } from "node:stream/promises";
 import type { Attachment } from "../../shared/model.ts";
-import { API_PREFIX, HEADERS } from "../../shared/names.ts";
+import { API_PREFIX } from "../../shared/names.ts";
 import type { Envelope } from "../client.ts";
 import { findEndpoint } from "../connection.ts";
 import { DaemonUnreachable } from "../failures.ts";
@@ -25,7 +25,7 @@ export async function uploadFile(
   file: FileToUpload,
   signal: AbortSignal,
 ): Promise<Envelope<Attachment>> {
-  const { socketPath, key } = findEndpoint(home);
+  const { socketPath, credential } = findEndpoint(home);
   const query = new URLSearchParams({ name: file.name });
   const posted = request({
     socketPath,
@@ -33,7 +33,7 @@ export async function uploadFile(
     path: `${API_PREFIX}/groups/${file.groupId}/uploads?${query}`,
     headers: {
       host: "localhost",
-      [HEADERS.socketKey]: key,
+      ...credential,
       "content-type": file.mimeType === "" ? "application/octet-stream" : file.mimeType,
       "content-length": file.bytes,
     },

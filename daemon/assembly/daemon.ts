@@ -12,9 +12,11 @@ import { machineStart, RealClock } from "../../platform/real-clock.ts";
 import { RealFiles } from "../../platform/real-files.ts";
 import { type LogFile, openLog } from "../../platform/real-log.ts";
 import { RealNetwork } from "../../platform/real-network.ts";
+import { processTable } from "../../platform/real-process-table.ts";
 import { RealProcesses } from "../../platform/real-processes.ts";
 import { RealProjectFiles } from "../../platform/real-project-files.ts";
 import { RealRandom } from "../../platform/real-random.ts";
+import { RealSocketPeers } from "../../platform/real-socket-peers.ts";
 import { PRODUCT_VERSION } from "../../shared/version.ts";
 import { openHome } from "../home/home.ts";
 import { KNOWN_PUSH_SERVICES } from "../notifications/push-services.ts";
@@ -66,6 +68,8 @@ export async function runDaemon(options: DaemonOptions): Promise<RunningDaemon> 
         projects: new RealProjectFiles(options.home),
         log,
         processes: new RealProcesses(),
+        processTable: processTable(host.platform),
+        socketPeers: new RealSocketPeers(host.platform),
         network,
         http: new RealHttpClient({ clock }),
         push: options.push ?? {

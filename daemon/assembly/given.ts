@@ -8,6 +8,7 @@ import type { Files } from "../../platform/files.ts";
 import type { HttpClient } from "../../platform/http/client.ts";
 import type { Log } from "../../platform/log.ts";
 import type { Network } from "../../platform/network.ts";
+import type { ProcessTable, SocketPeers } from "../../platform/process-table.ts";
 import type { Processes } from "../../platform/processes.ts";
 import type { ProjectFiles } from "../../platform/project-files.ts";
 import type { Random } from "../../platform/random.ts";
@@ -23,6 +24,8 @@ export interface Given {
   projects: ProjectFiles;
   log: Log;
   processes: Processes;
+  processTable: ProcessTable;
+  socketPeers: SocketPeers;
   network: Network;
   /** Requests to the account service and to other instances. */
   http: HttpClient;

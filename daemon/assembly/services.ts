@@ -15,8 +15,10 @@ import * as closing from "./services/closing.ts";
 import * as credentials from "./services/credentials.ts";
 import * as direct from "./services/direct.ts";
 import * as directListener from "./services/direct-listener.ts";
+import * as doors from "./services/doors.ts";
 import * as groups from "./services/groups.ts";
 import * as launches from "./services/launches.ts";
+import * as lineage from "./services/lineage.ts";
 import * as local from "./services/local.ts";
 import * as machine from "./services/machine.ts";
 import * as messaging from "./services/messaging.ts";
@@ -39,6 +41,8 @@ const ANSWERING = ServiceList.of<Given>()
   .with("access", access.create)
   .with("launches", launches.create)
   .with("credentials", credentials.create)
+  .with("lineage", lineage.create)
+  .with("doors", doors.create)
   .with("activity", activity.create)
   .with("outbound", outbound.create)
   .with("messaging", messaging.create)

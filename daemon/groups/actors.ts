@@ -8,7 +8,7 @@ import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import type { Actor, StoredActor, StoredGroup } from "../../shared/model.ts";
 import type { BegunConversation } from "../../shared/operations/actors.ts";
-import type { Caller } from "../../shared/operations/caller.ts";
+import { type Caller, knownBy } from "../../shared/operations/caller.ts";
 import type { InputOf, ResultOf } from "../../shared/operations/registry.ts";
 import type { OpenGroup } from "./group.ts";
 import type { LaunchTokens } from "./launch-tokens.ts";
@@ -131,7 +131,11 @@ export class Actors {
           admit(record);
           return { ...record, actors: [...record.actors, actor] };
         },
-        { kind: "actor.add", by: caller.by, data: { actor_id: id, title, generation, runtime, runner } },
+        {
+          kind: "actor.add",
+          by: caller.by,
+          data: { actor_id: id, title, generation, runtime, runner, ...knownBy(caller) },
+        },
       );
     } catch (error) {
       if (!group.record.actors.some((one) => one.generation === generation)) {
@@ -148,12 +152,20 @@ export class Actors {
     const { group_id: _group, actor_id: actorId, ...wanted } = input;
     const { title, scope_key: scopeKey } = wanted;
     checkScope(group.record, scopeKey);
-    const named = Object.fromEntries(Object.entries(wanted).filter(([, value]) => value !== undefined));
-    await this.#change(group, actorId, named, (fields) => ({
+    const named: Partial<StoredActor> = Object.fromEntries(
+      Object.entries(wanted).filter(([, value]) => value !== undefined),
+    );
+    const chosen = named.command === undefined && named.env === undefined ? {} : confirmedBy(caller);
+    await this.#change(group, actorId, { ...named, ...chosen }, (fields) => ({
       kind: "actor.update",
       by: caller.by,
       // The ledger doesn't record values of commands and environments.
-      data: { actor_id: actorId, fields, ...(fields.includes("title") ? { title } : {}) },
+      data: {
+        actor_id: actorId,
+        fields,
+        ...(fields.includes("title") ? { title } : {}),
+        ...knownBy(caller),
+      },
     }));
     return viewActor(group, actorId);
   }
@@ -175,7 +187,8 @@ export class Actors {
       if (isRun) await runner.check(group, actorId);
       const starts = isRun && !runner.isRunning(group.group_id, actorId);
       await telling(starts ? "The process wasn't started." : null, async () => {
-        const changed = await this.#change(group, actorId, { enabled: true }, () => event);
+        const wanted = { enabled: true, ...confirmedBy(caller) };
+        const changed = await this.#change(group, actorId, wanted, () => event);
         if (starts && !changed) await group.note(event);
       });
       return isRun;
@@ -267,7 +280,7 @@ export class Actors {
     try {
       await group.update(
         (record) => ({ ...record, actors: record.actors.filter((actor) => actor.id !== actorId) }),
-        { kind: "actor.remove", by: caller.by, data: { actor_id: actorId, generation } },
+        { kind: "actor.remove", by: caller.by, data: { actor_id: actorId, generation, ...knownBy(caller) } },
       );
     } finally {
       // Gone from the record means gone, even if the ledger event failed.
@@ -294,16 +307,20 @@ export class Actors {
     checkMayManage(group, caller, "secrets", actorId);
     if (Object.keys(set).length > 0 || unset.length > 0) {
       await group.environments.change(actor, set, unset);
-      await group.note({ kind: "actor.secrets", by: caller.by, data: { actor_id: actorId } });
+      await group.note({
+        kind: "actor.secrets",
+        by: caller.by,
+        data: { actor_id: actorId, ...knownBy(caller) },
+      });
     }
     return viewActor(group, actorId);
   }
 
   async #enable(group: OpenGroup, caller: Caller, actorId: string): Promise<void> {
-    await this.#change(group, actorId, { enabled: true }, () => ({
+    await this.#change(group, actorId, { enabled: true, ...confirmedBy(caller) }, (fields) => ({
       kind: "actor.update",
       by: caller.by,
-      data: { actor_id: actorId, fields: ["enabled"] },
+      data: { actor_id: actorId, fields },
     }));
   }
 
@@ -362,13 +379,30 @@ async function telling(outcome: string | null, step: () => Promise<void>): Promi
   }
 }
 
+/** A person who starts an Actor has chosen what it runs. */
+function confirmedBy({ kind }: Caller): Partial<StoredActor> {
+  return kind === "actor" ? {} : { unconfirmed: undefined };
+}
+
+const ONLY_A_PERSON_CHOOSES = {
+  command: "Only a person may choose a command. Name a runtime, whose own command is used.",
+  env: "Only a person may choose an Actor's environment.",
+  prompts: "Only a person may say that a command reads prompts.",
+  answerable: "Only a person may choose that an Actor's questions are answered through svc.",
+};
+
 /** Throws permission_denied for what an Actor can't choose for another. */
-function checkOnlyAPersonMay({ prompts, answerable }: InputOf<"actor_add">): void {
-  const chosen = prompts ? "prompts" : answerable ? "answerable" : null;
-  if (chosen === null) return;
-  const what = {
-    prompts: "Only a person may say that a command reads prompts.",
-    answerable: "Only a person may choose that an Actor's questions are answered through svc.",
-  };
-  throw new Refusal("permission_denied", { specifics: what[chosen], details: { field: chosen } });
+function checkOnlyAPersonMay({ command, env, prompts, answerable }: InputOf<"actor_add">): void {
+  const has = { command: command.length > 0, env: Object.keys(env).length > 0, prompts, answerable };
+  const chosen = (Object.keys(has) as (keyof typeof has)[]).find((field) => has[field]);
+  if (chosen === undefined) return;
+  throw new Refusal("permission_denied", {
+    specifics: ONLY_A_PERSON_CHOOSES[chosen],
+    details: { field: chosen },
+  });
+}
+
+/** Whether somebody chose more for the Actor than its runtime's own command. */
+export function hasOwnWords({ command, env }: Pick<StoredActor, "command" | "env">): boolean {
+  return command.length > 0 || Object.keys(env).length > 0;
 }

@@ -31,12 +31,23 @@ export function checkMayManage(
   if (caller.kind === "actor" && isCurrent(group, caller)) {
     const isForeman = group.roleOf(caller.actor_id) === "foreman";
     const isItself = caller.actor_id === targetId;
+    if (isForeman && !isItself && (action === "start" || action === "restart"))
+      checkConfirmed(group, targetId);
     if ((action === "add" || action === "start") && isForeman) return;
     if ((action === "stop" || action === "restart" || action === "interrupt") && (isForeman || isItself))
       return;
     if (action === "remove" && isForeman && !isItself) return;
   }
   throw new Refusal("permission_denied");
+}
+
+/** Throws permission_denied for a command that only a file has chosen so far. */
+function checkConfirmed(group: OpenGroup, targetId: string): void {
+  if (group.record.actors.find(({ id }) => id === targetId)?.unconfirmed !== true) return;
+  throw new Refusal("permission_denied", {
+    specifics: `The command or environment of '${targetId}' came with an import, and no person has started it yet.`,
+    remedy: "Ask a person to look at it and to start it once.",
+  });
 }
 
 /**

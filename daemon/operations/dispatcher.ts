@@ -93,8 +93,8 @@ export class Dispatcher {
       const entry = this.#entries.get(name);
       if (entry === undefined) return failure(new Refusal("unknown_operation"));
       const { contract } = entry;
-      if (!contract.callers.includes(call.caller.kind))
-        return this.#fail(name, new Refusal("permission_denied"), call);
+      const barred = barredFrom(contract, call.caller);
+      if (barred !== null) return this.#fail(name, barred, call);
       const parsed = contract.input.safeParse(raw);
       if (!parsed.success) return this.#fail(name, invalidArguments(parsed.error), call);
       const groupId = (parsed.data as { group_id?: string }).group_id;
@@ -178,6 +178,30 @@ export class Dispatcher {
     if (entry !== undefined) entry.refused += 1;
     return failure(refusalOf(error, this.#log, { operation, id: call.requestId }));
   }
+}
+
+/** Why this caller may not call the operation at all; null if it may. */
+function barredFrom({ callers, decision }: OperationContract, caller: Caller): Refusal | null {
+  if (!callers.includes(caller.kind)) {
+    return caller.kind === "actor" ? onlyForPeople(caller) : new Refusal("permission_denied");
+  }
+  return decision ? undecided(caller) : null;
+}
+
+function onlyForPeople({ actor_id: actorId, descends }: ActorCaller): Refusal {
+  const specifics = descends
+    ? `Only a person may do this, and this process was started by the Actor '${actorId}'.`
+    : "Only a person may do this, not an Actor.";
+  return new Refusal("permission_denied", { specifics, details: { actor_id: actorId } });
+}
+
+/** Why the caller can't decide as the user; null if it can, or doesn't speak as the user. */
+export function undecided(caller: Caller): Refusal | null {
+  if (caller.kind !== "user" || caller.known !== null) return null;
+  return new Refusal("permission_denied", {
+    specifics: "Only a person may do this, and svc can't tell that one asks.",
+    remedy: "Do it in the Workbench, in the editor, or in a terminal of your own.",
+  });
 }
 
 /** Whether a caller is a person who can do something about what waits. */

@@ -157,6 +157,21 @@ function web({ origin, exposed, trouble }: ReturnType<Parameters<typeof webCheck
   return { severity: "warning", text: `${origin} serves plain HTTP beyond this machine.`, remedy };
 }
 
+export function callersCheck(canTell: () => boolean): Check {
+  return {
+    code: "callers",
+    title: "Callers",
+    run: () =>
+      canTell()
+        ? OK("The system says which program is at the local socket.")
+        : {
+            severity: "warning",
+            text: "svc can't see which program is at the local socket, so the command line decides nothing for you.",
+            remedy: "Install Perl, or decide in the Workbench: 'svc up' prints its link.",
+          },
+  };
+}
+
 function disk({ freeBytes }: HealthSources): Found {
   const free = freeBytes();
   if (free === null) return OK("The system doesn't report the free space.");

@@ -38,6 +38,7 @@ export const accessTokenOperations = [
     callers: ["user"],
     lock: "home_write",
     effect: "write",
+    decision: true,
     idempotent: false,
   }),
   operation({
@@ -49,6 +50,7 @@ export const accessTokenOperations = [
     callers: ["user"],
     lock: "none",
     effect: "read",
+    decision: false,
     idempotent: true,
   }),
   operation({
@@ -60,6 +62,7 @@ export const accessTokenOperations = [
     callers: ["user"],
     lock: "home_write",
     effect: "destroy",
+    decision: true,
     idempotent: false,
   }),
 ] as const;
@@ -75,6 +78,7 @@ export const webAccessOperations = [
     callers: ["user"],
     lock: "none",
     effect: "write",
+    decision: true,
     idempotent: false,
   }),
   operation({
@@ -91,6 +95,7 @@ export const webAccessOperations = [
     callers: ["user", "member", "actor", "exhibit"],
     lock: "none",
     effect: "read",
+    decision: false,
     idempotent: true,
   }),
   operation({
@@ -102,6 +107,7 @@ export const webAccessOperations = [
     callers: ["user"],
     lock: "none",
     effect: "read",
+    decision: false,
     idempotent: true,
   }),
   operation({
@@ -113,6 +119,7 @@ export const webAccessOperations = [
     callers: ["user"],
     lock: "home_write",
     effect: "write",
+    decision: true,
     idempotent: true,
   }),
   operation({
@@ -133,6 +140,7 @@ export const webAccessOperations = [
     callers: ["user"],
     lock: "none",
     effect: "read",
+    decision: false,
     idempotent: true,
   }),
   operation({
@@ -153,6 +161,7 @@ export const webAccessOperations = [
     callers: ["user"],
     lock: "home_write",
     effect: "write",
+    decision: true,
     idempotent: false,
   }),
 ] as const;

@@ -21,6 +21,7 @@ export const activityOperations = [
     callers: ["actor"],
     lock: "none",
     effect: "write",
+    decision: false,
     idempotent: true,
   }),
   operation({
@@ -33,6 +34,7 @@ export const activityOperations = [
     callers: ["user", "member"],
     lock: "none",
     effect: "read",
+    decision: false,
     idempotent: true,
   }),
 ] as const;

@@ -88,6 +88,7 @@ export const actorOperations = [
     callers: ["user", "member", "actor", "exhibit"],
     lock: "none",
     effect: "read",
+    decision: false,
     idempotent: true,
   }),
   operation({
@@ -99,6 +100,7 @@ export const actorOperations = [
     callers: ["user", "member", "actor"],
     lock: "none",
     effect: "read",
+    decision: false,
     idempotent: true,
   }),
   operation({
@@ -126,6 +128,7 @@ export const actorOperations = [
     callers: ["user", "actor"],
     lock: "group_write",
     effect: "write",
+    decision: true,
     idempotent: false,
   }),
   operation({
@@ -149,6 +152,7 @@ export const actorOperations = [
     callers: ["user"],
     lock: "group_write",
     effect: "write",
+    decision: true,
     idempotent: true,
   }),
   operation({
@@ -161,6 +165,7 @@ export const actorOperations = [
     callers: ["user", "actor"],
     lock: "group_write",
     effect: "destroy",
+    decision: true,
     idempotent: false,
   }),
   operation({
@@ -173,6 +178,7 @@ export const actorOperations = [
     callers: ["user", "actor"],
     lock: "none",
     effect: "write",
+    decision: false,
     idempotent: true,
   }),
   operation({
@@ -185,6 +191,7 @@ export const actorOperations = [
     callers: ["user", "actor"],
     lock: "none",
     effect: "write",
+    decision: false,
     idempotent: true,
   }),
   operation({
@@ -197,6 +204,7 @@ export const actorOperations = [
     callers: ["user", "actor"],
     lock: "none",
     effect: "write",
+    decision: false,
     idempotent: false,
   }),
   operation({
@@ -208,6 +216,7 @@ export const actorOperations = [
     callers: ["user", "actor"],
     lock: "none",
     effect: "write",
+    decision: false,
     idempotent: false,
   }),
   operation({
@@ -224,6 +233,7 @@ export const actorOperations = [
     callers: ["user"],
     lock: "group_write",
     effect: "write",
+    decision: true,
     idempotent: true,
   }),
   operation({
@@ -244,6 +254,7 @@ export const actorOperations = [
     callers: ["user"],
     lock: "none",
     effect: "read",
+    decision: false,
     idempotent: true,
   }),
 ] as const;
@@ -259,6 +270,7 @@ export const runtimeOperations = [
     callers: ["user", "member"],
     lock: "none",
     effect: "read",
+    decision: false,
     idempotent: true,
   }),
   operation({
@@ -271,6 +283,7 @@ export const runtimeOperations = [
     callers: ["actor"],
     lock: "none",
     effect: "write",
+    decision: false,
     idempotent: true,
   }),
 ] as const;

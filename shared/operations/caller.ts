@@ -1,10 +1,25 @@
 /**
+ * How svc knows that a person asks (docs/security.md#who-is-at-the-socket): a browser's session, an
+ * access token, the editor's extension, a terminal that isn't an Actor's, what the daemon was
+ * started from, or, where the system doesn't say who is there, the socket's key.
+ */
+export const KNOWN = ["browser", "token", "editor", "terminal", "starter", "key"] as const;
+export type Known = (typeof KNOWN)[number];
+
+/**
  * A caller after authentication, as every handler sees it. `by` is derived from the credential and
  * is never free text.
  */
 export type Caller =
   /** The owner of the local socket (`token_id` null) or an administrator access token. */
-  | { kind: "user"; by: "user"; via: "socket" | "web"; token_id: string | null }
+  | {
+      kind: "user";
+      by: "user";
+      via: "socket" | "web";
+      token_id: string | null;
+      /** Null: it may be any program of this user, which decides nothing. */
+      known?: Known | null;
+    }
   /** A person with a token restricted to these Groups. */
   | { kind: "member"; by: "user"; token_id: string; groups: ReadonlySet<string> }
   | {
@@ -24,6 +39,8 @@ export type Caller =
        * need it.
        */
       launch?: string;
+      /** Recognized by its process, without the launch token. */
+      descends?: true;
       /**
        * Calls of the session may overtake one another on their way here, including one that cancels
        * another.
@@ -40,4 +57,9 @@ export interface CallContext {
   signal: AbortSignal;
   /** A sign of life during a wait; absent if the port can't show one. */
   progress?: (text: string) => void;
+}
+
+/** For an event of what a person decided: how svc knew that it was one. Empty if it isn't known. */
+export function knownBy(caller: Caller): { known?: Known } {
+  return caller.kind === "user" && caller.known ? { known: caller.known } : {};
 }

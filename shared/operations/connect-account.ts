@@ -104,6 +104,7 @@ export const accountOperations = [
     callers: ["user"],
     lock: "none",
     effect: "read",
+    decision: false,
     idempotent: true,
   }),
   operation({
@@ -115,6 +116,7 @@ export const accountOperations = [
     callers: ["user"],
     lock: "none",
     effect: "write",
+    decision: true,
     idempotent: true,
   }),
   operation({
@@ -138,6 +140,7 @@ export const accountOperations = [
     callers: ["user"],
     lock: "none",
     effect: "read",
+    decision: false,
     idempotent: true,
   }),
   operation({
@@ -154,6 +157,7 @@ export const accountOperations = [
     callers: ["user"],
     lock: "none",
     effect: "write",
+    decision: true,
     idempotent: false,
   }),
   operation({
@@ -165,6 +169,7 @@ export const accountOperations = [
     callers: ["user"],
     lock: "none",
     effect: "write",
+    decision: true,
     idempotent: true,
   }),
   operation({
@@ -181,6 +186,7 @@ export const accountOperations = [
     callers: ["user"],
     lock: "none",
     effect: "destroy",
+    decision: true,
     idempotent: true,
   }),
   operation({
@@ -195,6 +201,7 @@ export const accountOperations = [
     callers: ["user"],
     lock: "none",
     effect: "write",
+    decision: false,
     idempotent: true,
   }),
   operation({
@@ -217,6 +224,7 @@ export const accountOperations = [
     callers: ["user"],
     lock: "none",
     effect: "read",
+    decision: false,
     idempotent: true,
   }),
   operation({
@@ -234,6 +242,7 @@ export const accountOperations = [
     callers: ["user"],
     lock: "none",
     effect: "read",
+    decision: true,
     idempotent: false,
   }),
   operation({
@@ -249,6 +258,7 @@ export const accountOperations = [
     callers: ["user"],
     lock: "none",
     effect: "read",
+    decision: false,
     idempotent: true,
   }),
 ] as const;

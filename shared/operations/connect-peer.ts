@@ -19,6 +19,7 @@ export const peerOperations = [
     callers: ["user"],
     lock: "none",
     effect: "write",
+    decision: false,
     idempotent: true,
   }),
 ] as const;

@@ -153,6 +153,7 @@ export const connectOperations = [
     callers: ["user", "actor"],
     lock: "group_read",
     effect: "write",
+    decision: false,
     idempotent: true,
   }),
   operation({
@@ -165,6 +166,7 @@ export const connectOperations = [
     callers: ["user", "actor"],
     lock: "group_read",
     effect: "write",
+    decision: false,
     idempotent: true,
   }),
   operation({
@@ -177,6 +179,7 @@ export const connectOperations = [
     callers: ["user"],
     lock: "none",
     effect: "read",
+    decision: false,
     idempotent: true,
   }),
   operation({
@@ -198,6 +201,7 @@ export const connectOperations = [
     callers: ["user", "actor"],
     lock: "none",
     effect: "read",
+    decision: false,
     idempotent: true,
   }),
 ] as const;

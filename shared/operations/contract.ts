@@ -38,6 +38,12 @@ export interface OperationContract<
   lock: LockKind;
   /** `read` changes nothing; `destroy` loses data. */
   effect: "read" | "write" | "destroy";
+  /**
+   * It grants or ends rights: on permissions, tokens, connections, commands, environments and
+   * folders, or it deletes what can't be brought back. Over the local socket, a process must be
+   * known as a person's to call it as the user (docs/security.md#who-is-at-the-socket).
+   */
+  decision: boolean;
   /** The same call again, also without a `client_id`, changes nothing further. */
   idempotent: boolean;
 }

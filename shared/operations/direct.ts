@@ -86,6 +86,7 @@ export const directOperations = [
     callers: ["user"],
     lock: "none",
     effect: "read",
+    decision: false,
     idempotent: true,
   }),
   operation({
@@ -107,6 +108,7 @@ export const directOperations = [
     callers: ["user"],
     lock: "home_write",
     effect: "write",
+    decision: true,
     idempotent: true,
   }),
   operation({
@@ -119,6 +121,7 @@ export const directOperations = [
     callers: ["user"],
     lock: "home_write",
     effect: "write",
+    decision: true,
     idempotent: false,
   }),
   operation({
@@ -135,6 +138,7 @@ export const directOperations = [
     callers: ["user"],
     lock: "home_write",
     effect: "write",
+    decision: true,
     idempotent: true,
   }),
   operation({
@@ -146,6 +150,7 @@ export const directOperations = [
     callers: ["user"],
     lock: "home_write",
     effect: "write",
+    decision: true,
     idempotent: true,
   }),
   operation({
@@ -158,6 +163,7 @@ export const directOperations = [
     callers: ["user"],
     lock: "home_write",
     effect: "destroy",
+    decision: true,
     idempotent: true,
   }),
   operation({
@@ -169,6 +175,7 @@ export const directOperations = [
     callers: ["user"],
     lock: "home_write",
     effect: "destroy",
+    decision: true,
     idempotent: false,
   }),
 ] as const;

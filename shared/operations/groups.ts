@@ -56,6 +56,7 @@ export const groupOperations = [
     callers: ["user", "member", "actor", "exhibit"],
     lock: "none",
     effect: "read",
+    decision: false,
     idempotent: true,
   }),
   operation({
@@ -67,6 +68,7 @@ export const groupOperations = [
     callers: ["user", "member", "actor", "exhibit"],
     lock: "none",
     effect: "read",
+    decision: false,
     idempotent: true,
   }),
   operation({
@@ -78,6 +80,7 @@ export const groupOperations = [
     callers: ["user"],
     lock: "home_write",
     effect: "write",
+    decision: false,
     idempotent: false,
   }),
   operation({
@@ -96,6 +99,7 @@ export const groupOperations = [
     callers: ["user"],
     lock: "group_write",
     effect: "write",
+    decision: false,
     idempotent: true,
   }),
   operation({
@@ -108,6 +112,7 @@ export const groupOperations = [
     callers: ["user"],
     lock: "group_write",
     effect: "write",
+    decision: false,
     idempotent: true,
   }),
   operation({
@@ -119,6 +124,7 @@ export const groupOperations = [
     callers: ["user"],
     lock: "group_write",
     effect: "write",
+    decision: false,
     idempotent: true,
   }),
   operation({
@@ -130,6 +136,7 @@ export const groupOperations = [
     callers: ["user"],
     lock: "group_write",
     effect: "write",
+    decision: false,
     idempotent: true,
   }),
   operation({
@@ -142,6 +149,7 @@ export const groupOperations = [
     callers: ["user"],
     lock: "home_write",
     effect: "write",
+    decision: true,
     idempotent: true,
   }),
   operation({
@@ -163,6 +171,7 @@ export const groupOperations = [
     callers: ["user"],
     lock: "none",
     effect: "read",
+    decision: false,
     idempotent: true,
   }),
   operation({
@@ -174,6 +183,7 @@ export const groupOperations = [
     callers: ["user"],
     lock: "home_write",
     effect: "destroy",
+    decision: true,
     idempotent: false,
   }),
   operation({
@@ -185,6 +195,7 @@ export const groupOperations = [
     callers: ["user"],
     lock: "home_write",
     effect: "destroy",
+    decision: true,
     idempotent: false,
   }),
 ] as const;
@@ -199,6 +210,7 @@ export const transferOperations = [
     callers: ["user"],
     lock: "group_read",
     effect: "read",
+    decision: false,
     idempotent: false,
   }),
   operation({
@@ -211,6 +223,7 @@ export const transferOperations = [
     callers: ["user"],
     lock: "home_write",
     effect: "write",
+    decision: true,
     idempotent: false,
   }),
 ] as const;

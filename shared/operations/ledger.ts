@@ -33,6 +33,7 @@ export const ledgerOperations = [
     callers: readers,
     lock: "none",
     effect: "read",
+    decision: false,
     idempotent: true,
   }),
   operation({
@@ -56,6 +57,7 @@ export const ledgerOperations = [
     callers: readers,
     lock: "none",
     effect: "read",
+    decision: false,
     idempotent: true,
   }),
   operation({
@@ -68,6 +70,7 @@ export const ledgerOperations = [
     callers: readers,
     lock: "none",
     effect: "read",
+    decision: false,
     idempotent: true,
   }),
   operation({
@@ -93,6 +96,7 @@ export const ledgerOperations = [
     callers: readers,
     lock: "none",
     effect: "read",
+    decision: false,
     idempotent: true,
   }),
   operation({
@@ -104,6 +108,7 @@ export const ledgerOperations = [
     callers: ["user", "member"],
     lock: "none",
     effect: "read",
+    decision: false,
     idempotent: true,
   }),
   operation({
@@ -118,6 +123,7 @@ export const ledgerOperations = [
     callers: ["user", "member", "actor"],
     lock: "none",
     effect: "read",
+    decision: false,
     idempotent: true,
   }),
   operation({
@@ -132,6 +138,7 @@ export const ledgerOperations = [
     callers: ["user", "member", "actor", "exhibit"],
     lock: "none",
     effect: "read",
+    decision: false,
     idempotent: true,
   }),
   operation({
@@ -143,6 +150,7 @@ export const ledgerOperations = [
     callers: ["user"],
     lock: "group_read",
     effect: "write",
+    decision: false,
     idempotent: true,
   }),
   operation({
@@ -154,6 +162,7 @@ export const ledgerOperations = [
     callers: ["user"],
     lock: "group_read",
     effect: "read",
+    decision: false,
     idempotent: true,
   }),
   operation({

@@ -130,6 +130,7 @@ export const messageOperations = [
     callers: ["user", "member", "actor"],
     lock: "group_read",
     effect: "write",
+    decision: false,
     idempotent: false,
   }),
   operation({
@@ -148,6 +149,7 @@ export const messageOperations = [
     callers: ["user", "member", "actor"],
     lock: "group_read",
     effect: "write",
+    decision: false,
     idempotent: false,
   }),
   operation({
@@ -170,6 +172,7 @@ export const messageOperations = [
     callers: ["user", "actor"],
     lock: "none",
     effect: "write",
+    decision: false,
     idempotent: false,
   }),
   operation({
@@ -187,6 +190,7 @@ export const messageOperations = [
     callers: ["user", "actor"],
     lock: "group_read",
     effect: "write",
+    decision: false,
     idempotent: false,
   }),
   operation({
@@ -208,6 +212,7 @@ export const messageOperations = [
     callers: ["user", "actor"],
     lock: "group_read",
     effect: "write",
+    decision: false,
     idempotent: true,
   }),
   operation({
@@ -225,6 +230,7 @@ export const messageOperations = [
     callers: ["user", "actor"],
     lock: "group_read",
     effect: "write",
+    decision: false,
     idempotent: true,
   }),
   operation({
@@ -240,6 +246,7 @@ export const messageOperations = [
     callers: ["user", "member", "actor"],
     lock: "group_read",
     effect: "destroy",
+    decision: false,
     idempotent: true,
   }),
   operation({
@@ -269,6 +276,7 @@ export const messageOperations = [
     callers: ["user", "actor"],
     lock: "none",
     effect: "read",
+    decision: false,
     idempotent: true,
   }),
   operation({
@@ -288,6 +296,7 @@ export const messageOperations = [
     callers: ["user", "actor"],
     lock: "none",
     effect: "read",
+    decision: false,
     idempotent: true,
   }),
   operation({
@@ -316,6 +325,7 @@ export const messageOperations = [
     callers: ["user", "actor"],
     lock: "none",
     effect: "write",
+    decision: false,
     idempotent: false,
   }),
   operation({
@@ -327,6 +337,7 @@ export const messageOperations = [
     callers: ["user", "member"],
     lock: "group_read",
     effect: "write",
+    decision: false,
     idempotent: true,
   }),
   operation({
@@ -338,6 +349,7 @@ export const messageOperations = [
     callers: ["user", "member"],
     lock: "group_read",
     effect: "write",
+    decision: false,
     idempotent: true,
   }),
   operation({
@@ -359,6 +371,7 @@ export const messageOperations = [
     callers: ["user", "member"],
     lock: "none",
     effect: "read",
+    decision: false,
     idempotent: true,
   }),
   operation({
@@ -370,6 +383,7 @@ export const messageOperations = [
     callers: ["user", "member"],
     lock: "none",
     effect: "read",
+    decision: false,
     idempotent: true,
   }),
   operation({
@@ -404,6 +418,7 @@ export const messageOperations = [
     callers: ["user", "member"],
     lock: "group_read",
     effect: "write",
+    decision: false,
     idempotent: true,
   }),
   operation({
@@ -438,6 +453,7 @@ export const messageOperations = [
     callers: ["actor"],
     lock: "none",
     effect: "read",
+    decision: false,
     idempotent: true,
   }),
 ] as const;

@@ -67,6 +67,7 @@ export const notificationOperations = [
     callers: ["user", "member"],
     lock: "none",
     effect: "write",
+    decision: false,
     idempotent: false,
   }),
   operation({
@@ -79,6 +80,7 @@ export const notificationOperations = [
     callers: ["user", "member"],
     lock: "none",
     effect: "write",
+    decision: false,
     idempotent: true,
   }),
   operation({
@@ -91,6 +93,7 @@ export const notificationOperations = [
     callers: ["user", "member"],
     lock: "none",
     effect: "read",
+    decision: false,
     idempotent: true,
   }),
   operation({
@@ -107,6 +110,7 @@ export const notificationOperations = [
     callers: ["user", "member"],
     lock: "none",
     effect: "write",
+    decision: false,
     idempotent: true,
   }),
   operation({
@@ -118,6 +122,7 @@ export const notificationOperations = [
     callers: ["user", "member"],
     lock: "none",
     effect: "destroy",
+    decision: false,
     idempotent: false,
   }),
   operation({
@@ -129,6 +134,7 @@ export const notificationOperations = [
     callers: ["user", "member"],
     lock: "none",
     effect: "write",
+    decision: false,
     idempotent: false,
   }),
 ] as const;

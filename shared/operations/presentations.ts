@@ -50,6 +50,7 @@ export const presentationOperations = [
     callers: ["user", "actor"],
     lock: "group_read",
     effect: "write",
+    decision: false,
     idempotent: false,
   }),
   operation({
@@ -61,6 +62,7 @@ export const presentationOperations = [
     callers: ["user", "actor"],
     lock: "group_read",
     effect: "write",
+    decision: false,
     idempotent: true,
   }),
   operation({
@@ -85,6 +87,7 @@ export const presentationOperations = [
     callers: ["user", "member", "actor"],
     lock: "none",
     effect: "read",
+    decision: false,
     idempotent: true,
   }),
 ] as const;

@@ -67,6 +67,7 @@ export const questionOperations = [
     callers: ["actor"],
     lock: "none",
     effect: "write",
+    decision: false,
     idempotent: false,
   }),
   operation({
@@ -79,6 +80,7 @@ export const questionOperations = [
     callers: ["user"],
     lock: "none",
     effect: "read",
+    decision: false,
     idempotent: true,
   }),
   operation({
@@ -102,6 +104,7 @@ export const questionOperations = [
     callers: ["user"],
     lock: "none",
     effect: "write",
+    decision: true,
     idempotent: false,
   }),
 ] as const;

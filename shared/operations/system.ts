@@ -24,6 +24,7 @@ export const systemOperations = [
     callers: ["user"],
     lock: "none",
     effect: "read",
+    decision: false,
     idempotent: true,
   }),
   operation({
@@ -35,6 +36,7 @@ export const systemOperations = [
     callers: ["user"],
     lock: "none",
     effect: "write",
+    decision: false,
     idempotent: true,
   }),
   operation({
@@ -46,6 +48,7 @@ export const systemOperations = [
     callers: ["user"],
     lock: "none",
     effect: "read",
+    decision: false,
     idempotent: true,
   }),
 ] as const;

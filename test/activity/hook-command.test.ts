@@ -84,7 +84,6 @@ describe("svc hook", () => {
     paths: setting.group.paths,
     actor_id: "ann",
     socket,
-    socketKey: SOCKET_KEY,
     token: TOKEN,
     client,
     node: process.execPath,
@@ -146,16 +145,31 @@ describe("svc hook", () => {
 
       it("keeps the token in owner-only files and out of its arguments, and takes them away afterwards", async () => {
         const command = await prepare(client());
-        assert.ok(!command.join(" ").includes(TOKEN) && !command.join(" ").includes(SOCKET_KEY));
+        assert.ok(!command.join(" ").includes(TOKEN));
         const own = files.list(setting.group.paths.hooks);
         assert.deepEqual(own, ["ann.head"]);
         const file = join(setting.group.paths.hooks, "ann.head");
         assert.equal(statSync(file).mode & 0o777, 0o600);
-        assert.ok(readFileSync(file, "utf8").includes(TOKEN));
+        const fields = readFileSync(file, "utf8");
+        assert.ok(fields.includes(TOKEN));
+        assert.doesNotMatch(fields, /socket-key/i, "the person's key lies beside what an agent reads");
         await removeHookCommand(files, setting.group.paths, "ann");
         assert.deepEqual(files.list(setting.group.paths.hooks), []);
         // A hook that comes late must not fail either: a failure could block what the runtime does.
         quiet(await run(command, "{}"));
+      });
+
+      it("works with the file of an earlier version, which named a key", async () => {
+        const command = await prepare(client());
+        const file = join(setting.group.paths.hooks, "ann.head");
+        const fields = readFileSync(file, "utf8").replace(
+          "Expect:",
+          `svc-socket-key: ${"o".repeat(43)}\nExpect:`,
+        );
+        await replaceFile(files, file, Buffer.from(fields));
+        quiet(await run(command, JSON.stringify(claude().start())));
+        await judged(1);
+        assert.equal(setting.snapshot().length, 1);
       });
 
       it("ends well whatever it is given and whatever the daemon says", async () => {

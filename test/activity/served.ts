@@ -32,6 +32,7 @@ export async function serve({ root, dispatcher, log }: Setting, launch: () => La
   const local = new LocalSocket({
     dispatcher,
     callers: new LocalCallers({ socketKey: SOCKET_KEY, verifyLaunchToken: verifier(launch) }),
+    watch: null,
     requestIds: new RequestIds(new RealRandom()),
     clock: new RealClock(),
     log,

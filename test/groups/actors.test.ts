@@ -269,6 +269,54 @@ describe("permissions on Actors", () => {
   });
 });
 
+describe("commands and environments", () => {
+  after(removeTemporaryDirectories);
+
+  it("are chosen by people: a foreman adds Actors of the catalogue as they are", async () => {
+    const { call, group, group_id: groupId, close } = await team();
+    const foreman = asActor(group, "lead");
+    const wishes = {
+      command: { runner: "pty", command: ["bash", "-c", "id"] },
+      "command of a runtime": { runner: "pty", runtime: "claude", command: ["claude", "--model", "x"] },
+      "command of an external one": { runner: "external", command: ["true"] },
+      env: { runner: "pty", runtime: "claude", env: { PATH: "/tmp" } },
+      prompts: { runner: "external", prompts: true },
+      answerable: { runner: "external", answerable: true },
+    } as const;
+    for (const [wish, fields] of Object.entries(wishes)) {
+      const added = call("actor_add", { group_id: groupId, actor_id: "new", ...fields }, foreman);
+      await assert.rejects(added, code("permission_denied"), wish);
+    }
+    await call(
+      "actor_add",
+      { group_id: groupId, actor_id: "new", runner: "pty", runtime: "claude" },
+      foreman,
+    );
+    await call("actor_add", { group_id: groupId, actor_id: "own", runner: "pty", command: ["true"] });
+    assert.deepEqual(group.actor("own").command, ["true"]);
+    await close();
+  });
+
+  it("of an import are started by a person first", async () => {
+    const { call, group, group_id: groupId, close } = await team();
+    const foreman = asActor(group, "lead");
+    await group.update(
+      (record) => ({
+        ...record,
+        actors: record.actors.map((actor) => (actor.id === "ann" ? { ...actor, unconfirmed: true } : actor)),
+      }),
+      { kind: "actor.update", by: "user", data: { actor_id: "ann", fields: [] } },
+    );
+    const ann = { group_id: groupId, actor_id: "ann" };
+    for (const operation of ["actor_start", "actor_restart"] as const)
+      await assert.rejects(call(operation, ann, foreman), code("permission_denied"), operation);
+    await call("actor_start", ann);
+    await call("actor_start", ann, foreman);
+    await call("actor_restart", ann, foreman);
+    await close();
+  });
+});
+
 describe("permissions on Actors that change while others have the Group", () => {
   after(removeTemporaryDirectories);
 

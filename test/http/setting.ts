@@ -12,7 +12,7 @@ import { join } from "node:path";
 import { type Api, createApi } from "../../daemon/http/api/api.ts";
 import type { FileStore } from "../../daemon/http/api/files.ts";
 import type { FramingPort, PeerPort } from "../../daemon/http/api/peers.ts";
-import { type LaunchIdentity, LocalCallers } from "../../daemon/http/local/local-caller.ts";
+import type { LaunchIdentity } from "../../daemon/http/local/local-caller.ts";
 import type { ActivityFeed } from "../../daemon/http/streams/activity-stream.ts";
 import type { FollowedLedger } from "../../daemon/http/streams/ledger-subscription.ts";
 import { StreamHub } from "../../daemon/http/streams/stream-hub.ts";
@@ -246,10 +246,6 @@ export async function openSetting(options: SettingOptions = {}): Promise<Setting
     clock,
     log,
     requestIds,
-    callers: new LocalCallers({
-      socketKey: "k",
-      verifyLaunchToken: options.verifyLaunchToken ?? (() => null),
-    }),
     tokens,
     sessions,
     links,

@@ -68,6 +68,7 @@ export async function start(clock: Clock = new RealClock()): Promise<Fixture> {
       verifyLaunchToken: (token) =>
         token === TOKEN ? { group_id: GROUP, actor_id: "a1", generation: "gen" } : null,
     }),
+    watch: null,
     requestIds: new RequestIds(random),
     clock,
     log,

@@ -10,7 +10,7 @@ import type { Random } from "../../../platform/random.ts";
 import { Refusal } from "../../../shared/errors.ts";
 import type { EventData } from "../../../shared/events.ts";
 import { LIMITS } from "../../../shared/limits.ts";
-import type { CallContext } from "../../../shared/operations/caller.ts";
+import { type CallContext, knownBy } from "../../../shared/operations/caller.ts";
 import type { HookDecision, Question } from "../../../shared/operations/questions.ts";
 import type { InputOf, ResultOf } from "../../../shared/operations/registry.ts";
 import type { OpenGroup } from "../../groups/group.ts";
@@ -126,6 +126,7 @@ export class Questions {
       input_sha256: inputSha256,
       decision: isAnswer ? "answer" : decision,
       via: caller.via,
+      ...knownBy(caller),
     };
     open.isClaimed = true;
     try {

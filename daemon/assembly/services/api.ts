@@ -35,11 +35,10 @@ export function create(parts: Parts): Service<Lazy<Api>> {
   const { registry } = groups;
   const api = new Lazy(async () => {
     const { createApi } = await import("../../http/api/api.ts").catch(tellReplaced);
-    const { callers, links, requestIds, mcp } = ports;
+    const { links, requestIds, mcp } = ports;
     return createApi({
       clock,
       log,
-      callers,
       links,
       requestIds,
       dispatcher: operations,

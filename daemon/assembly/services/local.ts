@@ -1,7 +1,9 @@
 /** The owner-only local socket. */
 import { chmodSync } from "node:fs";
 import type { Api } from "../../http/api/api.ts";
+import type { ActorDoors } from "../../http/local/actor-doors.ts";
 import { LocalSocket } from "../../http/local/local-socket.ts";
+import type { Watch } from "../../http/local/peer.ts";
 import type { WebService } from "../../http/web/web-service.ts";
 import type { Dispatcher } from "../../operations/dispatcher.ts";
 import type { Given } from "../given.ts";
@@ -14,12 +16,14 @@ type Parts = Pick<Given, "clock" | "log" | "network" | "home" | "hasModes"> & {
   closing: Closing;
   operations: Dispatcher;
   ports: Ports;
+  lineage: Watch;
+  doors: ActorDoors;
   api: Lazy<Api>;
   web: Pick<WebService, "origin">;
 };
 
 export function create(parts: Parts): Service<LocalSocket> {
-  const { clock, log, network, home, hasModes, closing, operations, ports, api, web } = parts;
+  const { clock, log, network, home, hasModes, closing, operations, ports, lineage, doors, api, web } = parts;
   const { callers, requestIds, lease } = ports;
   const local = new LocalSocket({
     dispatcher: operations,
@@ -28,14 +32,16 @@ export function create(parts: Parts): Service<LocalSocket> {
     clock,
     log,
     app: async () => (await api.get()).local,
-    upgrade(request, socket, head, caller) {
+    watch: lineage,
+    upgrade(request, socket, head, caller, lapsed) {
       api.get().then(
-        (loaded) => loaded.upgradeLocal(request, socket, head, caller),
+        (loaded) => loaded.upgradeLocal(request, socket, head, caller, lapsed),
         () => socket.destroy(),
       );
     },
     lease,
   });
+  doors.serveBy((door) => local.listener(door));
   return {
     part: local,
     async start() {

@@ -4,6 +4,7 @@ import { OWN_TOOLS } from "../../../mcp-server/tools.ts";
 import type { runtimeOperations } from "../../../shared/operations/actors.ts";
 import type { LaunchReports } from "../../activity/launches.ts";
 import type { Chats } from "../../messaging/group-chat.ts";
+import type { ActorDoors } from "../../http/local/actor-doors.ts";
 import type { LiveLaunches } from "../../runtimes/launch/live-launches.ts";
 import { Runtimes } from "../../runtimes/runtimes.ts";
 import type { Given } from "../given.ts";
@@ -17,6 +18,7 @@ type Parts = Pick<
 > & {
   groups: Groups;
   launches: LiveLaunches;
+  doors: ActorDoors;
   activity: LaunchReports;
   messaging: Chats;
 };
@@ -28,7 +30,6 @@ export function create(parts: Parts): ServiceFor<Runtimes, typeof runtimeOperati
     ownTools: OWN_TOOLS,
     home: home.paths.root,
     socket: home.lock.socket,
-    socketKey: home.lock.key,
     registry: groups.registry,
     reports: activity,
   });

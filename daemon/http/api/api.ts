@@ -13,11 +13,10 @@ import type { RequestIds } from "../../../platform/http/request-id.ts";
 import { type ListenerNames, siteOf } from "../../../platform/http/site.ts";
 import type { Log } from "../../../platform/log.ts";
 import { ERRORS, Refusal } from "../../../shared/errors.ts";
-import { API_PREFIX, HEADERS } from "../../../shared/names.ts";
+import { API_PREFIX } from "../../../shared/names.ts";
 import type { Caller } from "../../../shared/operations/caller.ts";
-import { type Dispatcher, foreignGroup, mayEnter } from "../../operations/dispatcher.ts";
+import { type Dispatcher, foreignGroup, mayEnter, undecided } from "../../operations/dispatcher.ts";
 import type { Frames } from "../../peers/https/frames.ts";
-import type { LocalCallers } from "../local/local-caller.ts";
 import type { LocalApp } from "../local/local-socket.ts";
 import { type ActivityFeed, serveActivityStream } from "../streams/activity-stream.ts";
 import { EventSockets } from "../streams/event-socket.ts";
@@ -59,7 +58,6 @@ export interface ApiDependencies {
   clock: Clock;
   log: Log;
   requestIds: RequestIds;
-  callers: LocalCallers;
   tokens: WebCredentials["tokens"];
   sessions: BrowserSessions;
   links: LoginLinks;
@@ -82,7 +80,13 @@ export interface ApiDependencies {
 
 export interface Api {
   local: LocalApp;
-  upgradeLocal(request: IncomingMessage, socket: Socket, head: Buffer, caller: Caller): void;
+  upgradeLocal(
+    request: IncomingMessage,
+    socket: Socket,
+    head: Buffer,
+    caller: Caller,
+    lapsed: () => Refusal | null,
+  ): void;
   web(names: ListenerNames): WebApp;
   exhibit(names: ListenerNames, groups: readonly string[]): WebApp;
   /** A Group was added. */
@@ -92,7 +96,7 @@ export interface Api {
 const EVENT_SOCKET_PATH = `${API_PREFIX}/events/ws`;
 
 export function createApi(deps: ApiDependencies): Api {
-  const { dispatcher, clock, log, requestIds, callers, hub } = deps;
+  const { dispatcher, clock, log, requestIds, hub } = deps;
   const globalStream = new GlobalStream(hub);
   const eventSockets = new EventSockets(hub);
   const terminalSockets = new TerminalSockets(hub, deps.terminals);
@@ -113,13 +117,10 @@ export function createApi(deps: ApiDependencies): Api {
     else if (caller.kind === "actor") refuseUpgrade(socket, notForActors());
     else if (terminal === null) eventSockets.accept(request, socket, head, caller, isAllowed);
     else if (caller.kind !== "user") refuseUpgrade(socket, new Refusal("permission_denied"));
+    else if (undecided(caller) !== null) refuseUpgrade(socket, undecided(caller)!);
     else terminalSockets.accept(request, socket, head, terminal, caller, isAllowed);
   };
 
-  const localLapsed = (request: IncomingMessage) => (): Refusal | null => {
-    const found = identifyLocal(callers, request);
-    return found instanceof Refusal ? found : null;
-  };
   const isAllowed = (exchange: Exchange) => (): boolean => exchange.lapsed() === null;
   const routes: Route[] = [
     ...operationRoutes(dispatcher, clock),
@@ -158,12 +159,11 @@ export function createApi(deps: ApiDependencies): Api {
   });
 
   return {
-    local(request, response, caller, id) {
-      introduce(request, response, caller, localLapsed(request), id);
+    local(request, response, caller, id, lapsed) {
+      introduce(request, response, caller, lapsed, id);
       localApp(request, response);
     },
-    upgradeLocal(request, socket, head, caller) {
-      const lapsed = localLapsed(request);
+    upgradeLocal(request, socket, head, caller, lapsed) {
       // The code that serves upgrades may have been loaded in the meantime.
       const refusal = lapsed();
       if (refusal !== null) refuseUpgrade(socket, refusal);
@@ -240,14 +240,6 @@ export function createApi(deps: ApiDependencies): Api {
 
 function workbenchOf({ workbench, framing }: ApiDependencies): AppDependencies["workbench"] {
   return workbench === null ? null : { directory: workbench, framed: (origin) => framing.origins(origin) };
-}
-
-function identifyLocal(callers: LocalCallers, request: IncomingMessage): Caller | Refusal {
-  const text = (name: string): string | undefined => {
-    const value = request.headers[name];
-    return typeof value === "string" ? value : undefined;
-  };
-  return callers.identify(text(HEADERS.socketKey), text(HEADERS.launchToken), text(HEADERS.session));
 }
 
 function pathOf(request: IncomingMessage): string {

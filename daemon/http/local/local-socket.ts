@@ -3,7 +3,12 @@
  * (streams, uploads, the rest of the HTTP API, an Actor's lease) with the same authority. Every
  * request carries the key from the owner-only key file.
  */
-import { createServer as createHttpServer, type IncomingMessage, type ServerResponse } from "node:http";
+import {
+  createServer as createHttpServer,
+  type Server as HttpServer,
+  type IncomingMessage,
+  type ServerResponse,
+} from "node:http";
 import { createServer, type Server, type Socket } from "node:net";
 import type { Clock } from "../../../platform/clock.ts";
 import { answer, refuse } from "../../../platform/http/answer.ts";
@@ -17,7 +22,8 @@ import type { Caller } from "../../../shared/operations/caller.ts";
 import { failure } from "../../../shared/operations/outcome.ts";
 import type { ActorCaller, Dispatcher } from "../../operations/dispatcher.ts";
 import { IdleSweep, type Waiting } from "./idle-sweep.ts";
-import type { LocalCallers } from "./local-caller.ts";
+import type { Door, LocalCallers } from "./local-caller.ts";
+import { Peer, type Watch } from "./peer.ts";
 import { SocketConnection } from "./socket-connection.ts";
 
 /** Serves a request whose caller is known. */
@@ -26,6 +32,7 @@ export type LocalApp = (
   response: ServerResponse,
   caller: Caller,
   id: string,
+  lapsed: () => Refusal | null,
 ) => void;
 
 export interface LocalSocketDependencies {
@@ -37,12 +44,20 @@ export interface LocalSocketDependencies {
   /** The HTTP API; loaded when the first request for it comes. */
   app(): Promise<LocalApp>;
   /** Serves an upgrade to a WebSocket. */
-  upgrade(request: IncomingMessage, socket: Socket, head: Buffer, caller: Caller): void;
+  upgrade(
+    request: IncomingMessage,
+    socket: Socket,
+    head: Buffer,
+    caller: Caller,
+    lapsed: () => Refusal | null,
+  ): void;
   /**
    * A connection starts to hold an Actor's session open. The returned function is called at its
    * end; `ended` ends it from here.
    */
   lease(caller: ActorCaller, ended: () => void): () => void;
+  /** Null where the system doesn't say who is there. */
+  watch: Watch;
 }
 
 /** A connection that node:http serves. */
@@ -92,7 +107,9 @@ export class LocalSocket {
   readonly server: Server;
   readonly #deps: LocalSocketDependencies;
   readonly #sockets = new Map<Socket, SocketConnection | HandedOver>();
+  readonly #ends = new WeakMap<Socket, { peer: Peer; door: Door | null }>();
   readonly #sweep: IdleSweep;
+  readonly #http: HttpServer;
   #closing = false;
 
   constructor(deps: LocalSocketDependencies) {
@@ -115,25 +132,41 @@ export class LocalSocket {
       if (handed instanceof HandedOver) handed.upgrade();
       this.#upgrade(request, socket as Socket, head);
     });
-    this.server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) => {
-      const connection = new SocketConnection(socket, {
-        dispatcher: deps.dispatcher,
-        callers: deps.callers,
-        requestIds: deps.requestIds,
-        log: deps.log,
-        handOver: (handed) => {
-          const state = new HandedOver(handed);
-          this.#sockets.set(handed, state);
-          this.#sweep.watch(handed, () => state.waiting);
-          http.emit("connection", handed);
-        },
-      });
-      this.#sockets.set(socket, connection);
-      this.#sweep.watch(socket, () => connection.waiting);
-      socket.once("close", () => this.#sockets.delete(socket));
-    });
-    this.server.maxConnections = LIMITS.http.connections;
+    this.#http = http;
+    this.server = this.listener(null);
     this.server.once("close", () => http.close());
+  }
+
+  /** A server of the same requests. With `door`, every caller there is that Actor or refused. */
+  listener(door: Door | null): Server {
+    const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) =>
+      this.#accept(socket, door),
+    );
+    server.maxConnections = LIMITS.http.connections;
+    return server;
+  }
+
+  #accept(socket: Socket, door: Door | null): void {
+    const { dispatcher, callers, requestIds, log, watch } = this.#deps;
+    const peer = new Peer(socket, watch);
+    this.#ends.set(socket, { peer, door });
+    const connection = new SocketConnection(socket, {
+      dispatcher,
+      callers,
+      requestIds,
+      log,
+      peer,
+      door,
+      handOver: (handed) => {
+        const state = new HandedOver(handed);
+        this.#sockets.set(handed, state);
+        this.#sweep.watch(handed, () => state.waiting);
+        this.#http.emit("connection", handed);
+      },
+    });
+    this.#sockets.set(socket, connection);
+    this.#sweep.watch(socket, () => connection.waiting);
+    socket.once("close", () => this.#sockets.delete(socket));
   }
 
   /**
@@ -150,22 +183,36 @@ export class LocalSocket {
     for (const socket of this.#sockets.keys()) socket.destroy();
   }
 
+  /** The caller of a request, at any time of it. */
   #identify(request: IncomingMessage): Caller | Refusal {
     const header = (name: string): string | undefined => {
       const value = request.headers[name];
       return typeof value === "string" ? value : undefined;
     };
+    const end = this.#ends.get(request.socket);
     return this.#deps.callers.identify(
       header(HEADERS.socketKey),
       header(HEADERS.launchToken),
       header(HEADERS.session),
+      end === undefined ? undefined : () => end.peer.standing,
+      end?.door ?? null,
     );
+  }
+
+  /** On a connection that came with a launch token, a later request may have none. */
+  async #ask({ headers, socket }: IncomingMessage): Promise<void> {
+    const end = this.#ends.get(socket);
+    if (end === undefined || end.door !== null || headers[HEADERS.launchToken] !== undefined) return;
+    if (!end.peer.mustAsk(null)) return;
+    await end.peer.ask();
+    socket.resume();
   }
 
   async #serve(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const id = this.#deps.requestIds.next();
     if (this.#closing) response.setHeader("Connection", "close");
     try {
+      await this.#ask(request);
       const caller = this.#identify(request);
       if (caller instanceof Refusal) refuse(request, response, caller, id);
       else await this.#serveCaller(request, response, caller, id);
@@ -198,17 +245,17 @@ export class LocalSocket {
         await this.#deps.dispatcher.call(name, input, { caller, signal: gone.signal, requestId: id }),
         id,
       );
-    } else if (request.method === "GET" && url === "/session") this.#hold(response, caller, id);
+    } else if (request.method === "GET" && url === "/session") this.#hold(request, response, caller, id);
     else {
       const app = await this.#deps.app();
       const lapsed = this.#identify(request);
       if (lapsed instanceof Refusal) throw lapsed;
-      app(request, response, caller, id);
+      app(request, response, caller, id, () => this.#lapsed(request));
     }
   }
 
   /** `GET /session`: an answer without end. The Actor's session lives as long as it. */
-  #hold(response: ServerResponse, caller: Caller, id: string): void {
+  #hold(request: IncomingMessage, response: ServerResponse, caller: Caller, id: string): void {
     if (caller.kind !== "actor" || caller.session === null) {
       const specifics = "A session needs an Actor and a name.";
       answer(response, failure(new Refusal("invalid_request", { specifics })), id);
@@ -218,12 +265,23 @@ export class LocalSocket {
     response.once("close", end);
     response.writeHead(200, { "Content-Type": "text/plain", "Cache-Control": "no-store" });
     response.flushHeaders();
+    const { socket } = request;
+    void this.#ends
+      .get(socket)
+      ?.peer.connected(caller)
+      .then(() => socket.resume());
   }
 
   #upgrade(request: IncomingMessage, socket: Socket, head: Buffer): void {
     const caller = this.#identify(request);
     if (caller instanceof Refusal)
       socket.end("HTTP/1.1 401 Unauthorized\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
-    else this.#deps.upgrade(request, socket, head, caller);
+    else this.#deps.upgrade(request, socket, head, caller, () => this.#lapsed(request));
+  }
+
+  /** Why the request's credential is no longer valid; null if it is. */
+  #lapsed(request: IncomingMessage): Refusal | null {
+    const found = this.#identify(request);
+    return found instanceof Refusal ? found : null;
   }
 }

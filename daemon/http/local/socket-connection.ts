@@ -10,11 +10,13 @@ import type { RequestIds } from "../../../platform/http/request-id.ts";
 import type { Log } from "../../../platform/log.ts";
 import { errorFields } from "../../../platform/log.ts";
 import { Refusal } from "../../../shared/errors.ts";
+import { HEADERS } from "../../../shared/names.ts";
 import type { Caller } from "../../../shared/operations/caller.ts";
 import { failure, type Outcome } from "../../../shared/operations/outcome.ts";
 import type { Call, Dispatcher } from "../../operations/dispatcher.ts";
 import type { Waiting } from "./idle-sweep.ts";
-import type { LocalCallers } from "./local-caller.ts";
+import type { Door, LocalCallers } from "./local-caller.ts";
+import type { Peer } from "./peer.ts";
 import { type OperationHead, readHead } from "./request-reader.ts";
 
 export interface ConnectionDependencies {
@@ -22,6 +24,9 @@ export interface ConnectionDependencies {
   callers: LocalCallers;
   requestIds: RequestIds;
   log: Log;
+  peer: Peer;
+  /** The Actor whose own socket this is; null at the one for all. */
+  door: Door | null;
   /** Takes the connection over; the bytes that weren't read are in front of the socket again. */
   handOver(socket: Socket): void;
 }
@@ -163,18 +168,25 @@ export class SocketConnection {
   #serve(head: OperationHead, body: Buffer): void {
     const index = this.#firstAnswer + this.#answers.length;
     this.#answers.push(null);
-    const { callers, dispatcher, requestIds } = this.#deps;
-    const caller = callers.identify(head.socketKey, head.launchToken, head.session);
-    if (caller instanceof Refusal) return this.#settle(index, failure(caller));
     let input: unknown;
     try {
       input = head.bodyBytes === 0 ? {} : parseJson(body);
     } catch (error) {
-      if (error instanceof Refusal) return this.#settle(index, failure(error));
-      throw error;
+      if (!(error instanceof Refusal)) throw error;
+      input = error;
     }
-    const call = new SocketCall(caller, requestIds);
-    const outcome = dispatcher.call(head.operation, input, call);
+    const { operation, socketKey, launchToken, session } = head;
+    const { callers, dispatcher, requestIds, peer, door } = this.#deps;
+    const call = new SocketCall(requestIds);
+    const start = (): Outcome | Promise<Outcome> => {
+      const caller = callers.identify(socketKey, launchToken, session, () => peer.standing, door);
+      if (caller instanceof Refusal) return failure(caller);
+      if (input instanceof Refusal) return failure(input);
+      call.caller = caller;
+      return dispatcher.call(operation, input, call);
+    };
+    const waits = launchToken === undefined && peer.mustAsk(operation);
+    const outcome = waits ? this.#asked().then(start) : start();
     if (outcome instanceof Promise) {
       this.#calls.add(call);
       outcome.then(
@@ -189,6 +201,12 @@ export class SocketConnection {
         },
       );
     } else this.#settle(index, outcome);
+  }
+
+  /** Reads on when the system has said who is there. */
+  async #asked(): Promise<void> {
+    await this.#deps.peer.ask();
+    if (!this.#ended) this.#onDrain();
   }
 
   #settle(index: number, outcome: Outcome): void {
@@ -241,7 +259,18 @@ export class SocketConnection {
     this.#read(this.#takeRest());
   }
 
+  /**
+   * Who is there is asked before: later, node:http reads the connection, or a WebSocket. A launch
+   * token in what has come says it already.
+   */
   #handOver(): void {
+    const { peer, door } = this.#deps;
+    const hasToken = this.#rest?.subarray(0, this.#restBytes).includes(HEADERS.launchToken) === true;
+    if (door !== null || hasToken || !peer.mustAsk(null)) this.#handOverNow();
+    else void peer.ask().then(() => this.#handOverNow());
+  }
+
+  #handOverNow(): void {
     const socket = this.#socket;
     // `ignore` stays: node:http takes its own listener away at an upgrade, and a client that goes
     // just then must not end the daemon.
@@ -265,16 +294,18 @@ export class SocketConnection {
   };
 }
 
+const NOBODY: Caller = { kind: "user", by: "user", via: "socket", token_id: null, known: null };
+
 /** The context of a call over the local socket. Its signal is created when it is first needed. */
 class SocketCall implements Call {
-  readonly caller: Caller;
+  /** Set before anybody is called. */
+  caller: Caller = NOBODY;
   readonly #ids: RequestIds;
   #id: string | undefined;
   #controller: AbortController | undefined;
   #aborted = false;
 
-  constructor(caller: Caller, ids: RequestIds) {
-    this.caller = caller;
+  constructor(ids: RequestIds) {
     this.#ids = ids;
   }
 

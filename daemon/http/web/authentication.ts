@@ -62,7 +62,8 @@ export function authenticate(
   if (secret === null) return null;
   const record = credentials.sessions?.find(secret) ?? null;
   const caller = record === null ? null : credentials.callerOf(record);
-  return caller === null ? new Refusal("unauthenticated") : { caller, sessionSecret: secret };
+  if (caller === null) return new Refusal("unauthenticated");
+  return { caller: caller.kind === "user" ? { ...caller, known: "browser" } : caller, sessionSecret: secret };
 }
 
 /** Why the credential of an accepted request is no longer valid; null if it is. */
@@ -76,7 +77,13 @@ export function lapsedOf(request: IncomingMessage, site: Site, credentials: WebC
 export function webCaller(token: AccessToken): Caller | null {
   if (token.kind === "exhibit") return null;
   return token.kind === "administrator"
-    ? { kind: "user", by: "user", via: "web", token_id: token.id }
+    ? {
+        kind: "user",
+        by: "user",
+        via: "web",
+        token_id: token.id,
+        known: "token",
+      }
     : { kind: "member", by: "user", token_id: token.id, groups: new Set(token.groups) };
 }
 

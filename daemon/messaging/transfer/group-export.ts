@@ -168,7 +168,7 @@ function headerOf(chat: GroupChat, clock: Clock): ExportHeader {
       created_at: createdAt,
       settings,
       // Scopes are directories of this machine.
-      actors: actors.map((actor) => ({ ...actor, scope_key: null })),
+      actors: actors.map(({ unconfirmed: _unconfirmed, ...actor }) => ({ ...actor, scope_key: null })),
     },
   };
 }

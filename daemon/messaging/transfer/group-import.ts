@@ -17,6 +17,7 @@ import type { CallContext } from "../../../shared/operations/caller.ts";
 import type { InputOf, ResultOf } from "../../../shared/operations/registry.ts";
 import { overSize } from "../../../shared/size-words.ts";
 import { parseStrictJsonBytes } from "../../../shared/strict-json.ts";
+import { hasOwnWords } from "../../groups/actors.ts";
 import type { GroupRegistry } from "../../groups/registry.ts";
 import { Ledger } from "../../ledger/ledger.ts";
 import { ParsedHead } from "../../ledger/parsed-head.ts";
@@ -120,10 +121,11 @@ export async function importGroup(
     // Programs that the file names start only when a person starts them.
     const settings = { ...header.group.settings, start_actors: false };
     const now = timestamp(deps.clock);
-    const actors = header.group.actors.map((actor) => ({
+    const actors = header.group.actors.map(({ unconfirmed: _unconfirmed, ...actor }) => ({
       ...actor,
-      // A person chooses it here, not the file.
+      // A person chooses these here, not the file.
       answerable: false,
+      ...(hasOwnWords(actor) ? { unconfirmed: true as const } : {}),
       generation: deps.random.uuid(),
       created_at: now,
       updated_at: now,

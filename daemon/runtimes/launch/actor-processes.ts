@@ -281,6 +281,7 @@ export class ActorProcesses {
 
   async #forget(slot: Slot): Promise<void> {
     const { group } = slot;
+    await this.#deps.doors?.close({ group_id: group.group_id, actor_id: slot.actor_id });
     // The Group's files are gone with it, or belong to another.
     if (this.#deps.registry.find(group.group_id) !== group) return;
     await this.#launches.identities.end(group, slot);

@@ -17,6 +17,8 @@ export interface EnvironmentParts {
    * token itself isn't in it.
    */
   tokenFile: string;
+  /** Where it reaches the daemon. */
+  socket: string;
   /** Of the launch. */
   mark: string;
 }
@@ -39,6 +41,7 @@ export function composeEnvironment(parts: EnvironmentParts): Record<string, stri
   environment[ENVIRONMENT.group] = parts.group_id;
   environment[ENVIRONMENT.actor] = parts.actor_id;
   environment[ENVIRONMENT.actorFile] = parts.tokenFile;
+  environment[ENVIRONMENT.socket] = parts.socket;
   environment[ENVIRONMENT.launchMark] = parts.mark;
   return environment;
 }

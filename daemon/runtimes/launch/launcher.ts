@@ -34,9 +34,13 @@ export interface LauncherDependencies {
   processes: Processes;
   /** Root of the Home. */
   home: string;
-  /** The daemon's local socket and its key, for hooks. */
+  /** The daemon's local socket, for Actors without one of their own. */
   socket: string;
-  socketKey: string;
+  /** Sockets of Actors' own; absent where they have none. */
+  doors?: {
+    open(actor: { group_id: string; actor_id: string; generation: string }): Promise<string | null>;
+    close(actor: { group_id: string; actor_id: string }): Promise<void>;
+  };
   /** Starts `svc`. */
   program: Words;
   /** The MCP tools that stay within svc: an agent may use them without asking. */
@@ -129,7 +133,10 @@ export class Launcher {
     { resume }: Choice,
     size: { columns: number; rows: number },
   ): Promise<TerminalProcess> {
-    const { home, program } = this.#deps;
+    const { home, program, doors } = this.#deps;
+    const { group_id: groupId, generation } = launch;
+    const own = await doors?.open({ group_id: groupId, actor_id: actor.id, generation });
+    const socket = own ?? this.#deps.socket;
     // Codex gives its servers a few variables of its own choice only: ours are named in the
     // configuration.
     const mcpEnvironment = {
@@ -137,9 +144,10 @@ export class Launcher {
       [ENVIRONMENT.group]: group.group_id,
       [ENVIRONMENT.actor]: actor.id,
       [ENVIRONMENT.actorFile]: tokenFile,
+      [ENVIRONMENT.socket]: socket,
       [ENVIRONMENT.launchMark]: launch.mark,
     };
-    const options = this.#hookOptions(group, actor, token);
+    const options = this.#hookOptions(group, actor, token, socket);
     const hook = launch.has_hooks ? await prepareHookCommand(options) : null;
     const handover = plan.isOwn
       ? handOver(plan.entry, {
@@ -171,6 +179,7 @@ export class Launcher {
         group_id: group.group_id,
         actor_id: actor.id,
         tokenFile,
+        socket,
         mark: launch.mark,
       }),
       columns: size.columns,
@@ -178,14 +187,13 @@ export class Launcher {
     });
   }
 
-  #hookOptions(group: OpenGroup, actor: StoredActor, token: string): HookCommandOptions {
-    const { files, socket, socketKey, node, program } = this.#deps;
+  #hookOptions(group: OpenGroup, actor: StoredActor, token: string, socket: string): HookCommandOptions {
+    const { files, node, program } = this.#deps;
     return {
       files,
       paths: group.paths,
       actor_id: actor.id,
       socket,
-      socketKey,
       token,
       client: this.#deps.hookClient(),
       node,

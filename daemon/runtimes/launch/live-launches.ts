@@ -159,6 +159,13 @@ export class LiveLaunches implements Launches {
     return slot?.run === null || slot === undefined ? "not running" : "starting";
   }
 
+  /** The processes that run for Actors, also those that are still to end. */
+  processes(): { launch: StoredLaunch; pid: number | null }[] {
+    return [...this.#slots.values(), ...this.#leaving].flatMap(({ run }) =>
+      run === null ? [] : [{ launch: run.stored, pid: run.process?.pid ?? null }],
+    );
+  }
+
   isRunning(groupId: string, actorId: string): boolean {
     const run = this.#slots.get(key(groupId, actorId))?.run ?? null;
     return run !== null && !run.hasExited;
