@@ -20,6 +20,10 @@ export interface ProcessTable {
   ancestry(pid: number): Promise<readonly ProcessEntry[]>;
   /** The process that had this birth still runs. */
   isThere(entry: Pick<ProcessEntry, "pid" | "birth">): boolean;
+  /** Seconds since the machine's start. */
+  uptime(): number;
+  /** The process began after that moment, as far as the system says. */
+  beganAfter(entry: Pick<ProcessEntry, "birth">, uptime: number): boolean;
   /** Its controlling terminal now; empty for none. */
   terminalOf(pid: number): string;
   /**
@@ -35,7 +39,8 @@ export interface SocketPeers {
   readonly canTell: boolean;
   /**
    * The process that connected the socket. Null if it is gone, isn't visible here, or can't be
-   * known. The socket's reading is paused afterwards.
+   * known. The socket's reading is paused afterwards. Rejects if it couldn't be asked for this
+   * time.
    */
   pidOf(socket: Socket): Promise<number | null>;
 }

@@ -1,8 +1,11 @@
 /** The machine's processes: from /proc, or where there is none, from `ps`. */
 import { execFile } from "node:child_process";
 import { closeSync, openSync, readFileSync, readSync } from "node:fs";
+import { uptime } from "node:os";
 import type { ProcessEntry, ProcessTable } from "./process-table.ts";
 
+/** A second's, in which Linux gives the start of a process to programs (proc_pid_stat(5)). */
+const TICKS = 100;
 /** More levels than this aren't read. */
 const LEVELS = 64;
 const PS_BYTES = 16 * 1024 * 1024;
@@ -77,7 +80,7 @@ function climb(pid: number, entryOf: (pid: number) => ProcessEntry | null): Proc
 }
 
 /** The numbers of a process may change while its ancestors are read: two equal readings count. */
-export class ProcProcessTable implements ProcessTable {
+class ProcProcessTable implements ProcessTable {
   ancestry(pid: number): Promise<readonly ProcessEntry[]> {
     for (let tries = 0; tries < 3; tries += 1) {
       const first = climb(pid, readProcess);
@@ -89,6 +92,15 @@ export class ProcProcessTable implements ProcessTable {
 
   isThere({ pid, birth }: Pick<ProcessEntry, "pid" | "birth">): boolean {
     return readProcess(pid)?.birth === birth;
+  }
+
+  uptime(): number {
+    return uptime();
+  }
+
+  /** The system counts in hundredths, and its clocks may differ by one. */
+  beganAfter({ birth }: Pick<ProcessEntry, "birth">, moment: number): boolean {
+    return Number(birth) / TICKS > moment + 2 / TICKS;
   }
 
   terminalOf(pid: number): string {
@@ -117,7 +129,7 @@ function nameOf({ pid, birth }: ProcessEntry): string {
 }
 
 /** Sessions and environments aren't known here. */
-export class PsProcessTable implements ProcessTable {
+class PsProcessTable implements ProcessTable {
   async ancestry(pid: number): Promise<readonly ProcessEntry[]> {
     const text = await new Promise<string>((resolve) => {
       const options = { timeout: PS_MS, maxBuffer: PS_BYTES, env: { LC_ALL: "C" } };
@@ -138,6 +150,14 @@ export class PsProcessTable implements ProcessTable {
     }
   }
 
+  uptime(): number {
+    return uptime();
+  }
+
+  beganAfter(): boolean {
+    return false;
+  }
+
   terminalOf(): string {
     return "";
   }
@@ -147,6 +167,7 @@ export class PsProcessTable implements ProcessTable {
   }
 }
 
+/** Of this system. */
 export function processTable(platform: NodeJS.Platform): ProcessTable {
   return platform === "linux" ? new ProcProcessTable() : new PsProcessTable();
 }

@@ -10,7 +10,7 @@ import type { SocketPeers } from "./process-table.ts";
 
 /** Running at once; others wait. */
 const AT_ONCE = 4;
-const WAIT_MS = 5000;
+const WAIT_MS = 20_000;
 const OUTPUT_BYTES = 64;
 /**
  * Not one of the three standard descriptors: Node would make the socket blocking for both sides.
@@ -85,9 +85,9 @@ function questionFor(platform: NodeJS.Platform, folders: readonly string[]): Que
   return python === undefined ? null : [python, "-I", "-S", "-c", PYTHON_LINUX];
 }
 
-/** Empty if the program fails. */
+/** Rejects if the program fails. */
 function answerOf([program, ...args]: Question, socket: Socket): Promise<string> {
-  return new Promise((resolve) => {
+  return new Promise((resolve, reject) => {
     let text = "";
     try {
       const asked = spawn(program, args, {
@@ -99,10 +99,13 @@ function answerOf([program, ...args]: Question, socket: Socket): Promise<string>
       asked.stdout?.setEncoding("latin1").on("data", (part: string) => {
         text = (text + part).slice(0, OUTPUT_BYTES);
       });
-      asked.on("error", () => resolve("")).on("close", (code) => resolve(code === 0 ? text : ""));
-    } catch {
+      asked.on("error", reject).on("close", (code) => {
+        if (code === 0) resolve(text);
+        else reject(new Error(`${program} ended with ${code}`));
+      });
+    } catch (error) {
       // The socket has just closed.
-      resolve("");
+      reject(error);
     }
   });
 }

@@ -91,12 +91,17 @@ export class Lineage {
     return !this.#deps.launched().some((root) => root.group_id === groupId && root.actor_id === actorId);
   }
 
-  /** Null if the process is gone. */
-  async read(pid: number): Promise<Ancestry | null> {
+  /** Seconds since the machine's start. */
+  uptime(): number {
+    return this.#deps.table.uptime();
+  }
+
+  /** Null if the process that was there at that time is gone. */
+  async read(pid: number, since: number): Promise<Ancestry | null> {
     const { table } = this.#deps;
     const entries = await table.ancestry(pid);
     const [caller] = entries;
-    if (caller === undefined) return null;
+    if (caller === undefined || table.beganAfter(caller, since)) return null;
     const marks = new Set<string>();
     const actorFiles = new Set<string>();
     let isEditor = false;

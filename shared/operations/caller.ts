@@ -3,8 +3,7 @@
  * access token, the editor's extension, a terminal that isn't an Actor's, what the daemon was
  * started from, or, where the system doesn't say who is there, the socket's key.
  */
-export const KNOWN = ["browser", "token", "editor", "terminal", "starter", "key"] as const;
-export type Known = (typeof KNOWN)[number];
+export type Known = "browser" | "token" | "editor" | "terminal" | "starter" | "key";
 
 /**
  * A caller after authentication, as every handler sees it. `by` is derived from the credential and

@@ -26,6 +26,14 @@ class Table implements ProcessTable {
     return this.#entry(pid)?.birth === birth;
   }
 
+  uptime(): number {
+    return 0;
+  }
+
+  beganAfter({ birth }: Pick<ProcessEntry, "birth">): boolean {
+    return birth === "after the connection";
+  }
+
   terminalOf(pid: number): string {
     return this.#entry(pid)?.terminal ?? "";
   }
@@ -60,7 +68,7 @@ async function lineageOn(rows: Record<number, Row>, options: Partial<LineageDepe
   });
   await lineage.start();
   const stand = async (pid: number): Promise<string> => {
-    const standing = lineage.judge(await lineage.read(pid));
+    const standing = lineage.judge(await lineage.read(pid, 0));
     return standing.kind === "person" ? standing.known : standing.kind;
   };
   return { table, lineage, stand };
@@ -102,8 +110,8 @@ describe("whose process calls", () => {
 
   it("tells a process from a later one with its number", async () => {
     const { stand, lineage, table } = await lineageOn({ 70: { parent: 11 }, 80: { parent: 50 } });
-    const person = await lineage.read(70);
-    const actor = await lineage.read(80);
+    const person = await lineage.read(70, 0);
+    const actor = await lineage.read(80, 0);
     assert.equal(lineage.judge(person).kind, "person");
     table.rows[70] = { parent: 11, birth: "later" };
     assert.equal(lineage.judge(person).kind, "unknown", "the process that connected is gone");
@@ -111,6 +119,8 @@ describe("whose process calls", () => {
     table.rows[81] = { parent: 50 };
     assert.equal(await stand(81), "terminal", "its parent isn't the Actor's process, only its number");
     assert.equal(lineage.judge(actor).kind, "actor", "what it came from stays");
+    table.rows[71] = { parent: 11, terminal: "pts1", birth: "after the connection" };
+    assert.equal(await stand(71), "unknown");
   });
 
   it("is a person's at a terminal, in the editor, and where the daemon was started", async () => {
@@ -159,7 +169,7 @@ describe("whose process calls", () => {
       32: { parent: 30, name: "bash", terminal: "pts3" },
     };
     const { stand, lineage, table } = await lineageOn(rows);
-    const connect = async (pid: number) => lineage.connect(OF_ACTOR, (await lineage.read(pid))!);
+    const connect = async (pid: number) => lineage.connect(OF_ACTOR, (await lineage.read(pid, 0))!);
     assert.equal(await stand(15), "terminal");
     await connect(14);
     assert.equal(await stand(15), "actor");

@@ -16,6 +16,7 @@ const UNKNOWN: Standing = { kind: "unknown" };
 export class Peer {
   readonly #socket: Socket;
   readonly #watch: Watch;
+  readonly #since: number;
   #asking: Promise<void> | null = null;
   /** Undefined before it was asked. */
   #ancestry: Ancestry | null | undefined;
@@ -23,6 +24,7 @@ export class Peer {
   constructor(socket: Socket, watch: Watch) {
     this.#socket = socket;
     this.#watch = watch;
+    this.#since = watch?.lineage.uptime() ?? 0;
   }
 
   /** Whether to wait for `ask` before a call without a launch token. Null: for any call. */
@@ -32,11 +34,16 @@ export class Peer {
     return OPERATIONS.get(operation)?.decision !== false;
   }
 
-  /** Pauses the socket's reading. Never rejects. */
+  /** Pauses the socket's reading. Never rejects: what can't be asked now is asked the next time. */
   ask(): Promise<void> {
-    this.#asking ??= this.#read().then((ancestry) => {
-      this.#ancestry = ancestry;
-    });
+    this.#asking ??= this.#read().then(
+      (ancestry) => {
+        this.#ancestry = ancestry;
+      },
+      () => {
+        this.#asking = null;
+      },
+    );
     return this.#asking;
   }
 
@@ -54,11 +61,9 @@ export class Peer {
   }
 
   async #read(): Promise<Ancestry | null> {
-    try {
-      const pid = await this.#watch?.peers.pidOf(this.#socket);
-      return pid === undefined || pid === null ? null : ((await this.#watch?.lineage.read(pid)) ?? null);
-    } catch {
-      return null;
-    }
+    if (this.#watch === null) return null;
+    const { peers, lineage } = this.#watch;
+    const pid = await peers.pidOf(this.#socket);
+    return pid === null ? null : lineage.read(pid, this.#since);
   }
 }

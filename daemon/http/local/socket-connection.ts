@@ -185,7 +185,7 @@ export class SocketConnection {
       call.caller = caller;
       return dispatcher.call(operation, input, call);
     };
-    const waits = launchToken === undefined && peer.mustAsk(operation);
+    const waits = launchToken === undefined && door === null && peer.mustAsk(operation);
     const outcome = waits ? this.#asked().then(start) : start();
     if (outcome instanceof Promise) {
       this.#calls.add(call);
