@@ -1,4 +1,4 @@
-/** Which processes run, which started which, and which of them connected a socket, as the system says. */
+/** Which processes run, which started which, and which connected a socket, as the system says. */
 import type { Socket } from "node:net";
 
 export interface ProcessEntry {

@@ -175,6 +175,7 @@ export const ledgerOperations = [
     callers: ["user"],
     lock: "home_write",
     effect: "write",
+    decision: false,
     idempotent: true,
   }),
   operation({
@@ -187,6 +188,7 @@ export const ledgerOperations = [
     callers: ["user"],
     lock: "home_write",
     effect: "write",
+    decision: true,
     idempotent: true,
   }),
 ] as const;

@@ -45,7 +45,7 @@ class Table implements ProcessTable {
 
 const OF_ACTOR = { group_id: "g_0123456789ab", actor_id: "ann", generation: "one" };
 const ROOT: ActorRoot = { ...OF_ACTOR, launch: "digest", pid: 50, birth: "b50", terminal: "pts9", mark: "m" };
-/** A desktop: the daemon (20) was started in a terminal (11), which a user's systemd (2) started. */
+/** A desktop: the daemon (20) was started in a terminal (11) of a user's systemd (2). */
 const MACHINE: Record<number, Row> = {
   1: { parent: 0, name: "systemd", session: 1 },
   2: { name: "systemd" },

@@ -23,6 +23,7 @@ const ORDINARY = [
   "group_update",
   "inbox_read",
   "ledger_compact",
+  "ledger_reopen",
   "message_deliver",
   "notification_claim",
   "presentation_clear",

@@ -25,7 +25,7 @@ import { run } from "../cli/svc.ts";
 import { DaemonProcess } from "../support/daemon-process.ts";
 import { until } from "../support/until.ts";
 
-/** `node who.mjs SOCKET KEYFILE OUT [OPERATION [INPUT [HEADER VALUE]]]`: one request, its answer. */
+/** `node who.mjs SOCKET KEYFILE OUT [OPERATION [INPUT [HEADER VALUE]]]`: writes the answer. */
 const WHO = `
 import { request } from "node:http";
 import { readFileSync, renameSync, writeFileSync } from "node:fs";

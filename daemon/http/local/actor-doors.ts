@@ -42,7 +42,7 @@ export class ActorDoors {
     this.#listener = listener;
   }
 
-  /** The path of the Actor's socket; null where there can be none, and the socket for all serves. */
+  /** The path of the Actor's socket; null if there can be none: then the one for all serves. */
   async open(door: Door): Promise<string | null> {
     await this.close(door);
     const { files, random, network, log, host, paths } = this.#deps;
