@@ -3,8 +3,8 @@
 import { OWN_TOOLS } from "../../../mcp-server/tools.ts";
 import type { runtimeOperations } from "../../../shared/operations/actors.ts";
 import type { LaunchReports } from "../../activity/launches.ts";
-import type { Chats } from "../../messaging/group-chat.ts";
 import type { ActorDoors } from "../../http/local/actor-doors.ts";
+import type { Chats } from "../../messaging/group-chat.ts";
 import type { LiveLaunches } from "../../runtimes/launch/live-launches.ts";
 import { Runtimes } from "../../runtimes/runtimes.ts";
 import type { Given } from "../given.ts";
