@@ -1,8 +1,7 @@
 /** The service as a whole: its parts, its listener, its start and its stop. */
 import { createServer, type Server } from "node:http";
 import type { AddressInfo } from "node:net";
-import { sql } from "kysely";
-import type { Clock, Timer } from "../platform/clock.ts";
+import { type Clock, type Timer, timestamp } from "../platform/clock.ts";
 import { errorCode } from "../platform/durable.ts";
 import type { HttpClient } from "../platform/http/client.ts";
 import { RequestIds } from "../platform/http/request-id.ts";
@@ -38,7 +37,7 @@ import { SignInPages } from "./pages/sign-in-pages.ts";
 import type { MemberVisit, Site, Visit } from "./pages/site.ts";
 import { ServiceKey } from "./secrets.ts";
 import { knowsAddresses, type Settings } from "./settings.ts";
-import { checkKey, noteOrigin, openStore, type Store } from "./store/store.ts";
+import { checkKey, noteOrigin, openStore, type Store, tryStore } from "./store/store.ts";
 import { sweep } from "./store/sweep.ts";
 
 export interface Platform {
@@ -66,6 +65,8 @@ export async function startService(settings: Settings, platform: Platform): Prom
     await checkKey(store.db, key.bytes);
     await noteOrigin(store.db, settings.origin);
     const stopping = new AbortController();
+    // However many ask, one row is written at a time.
+    let trying: Promise<void> | null = null;
     const app = appOf(settings, {
       ...platform,
       store,
@@ -76,7 +77,8 @@ export async function startService(settings: Settings, platform: Platform): Prom
       async trouble() {
         if (stopping.signal.aborted) return "The service is stopping.";
         try {
-          await sql`select 1`.execute(store.db);
+          trying ??= tryStore(store, timestamp(clock)).finally(() => (trying = null));
+          await trying;
           return null;
         } catch (error) {
           log.warn("not ready", errorFields(error));

@@ -94,8 +94,19 @@ class TransactionalAdapter extends SqliteAdapter {
   }
 }
 
+export interface OpenedSqlite {
+  dialect: Dialect;
+  /** Writes a copy, which is whole, into a new file. */
+  backup: (target: string) => void;
+  /**
+   * Moves all that was committed from the write-ahead log into the file itself. Throws SQLite's
+   * errors, after which the log still has it.
+   */
+  checkpoint: () => void;
+}
+
 /** Opens the file, which is created owner-only. */
-export function openSqlite(path: string): { dialect: Dialect; backup: (target: string) => void } {
+export function openSqlite(path: string): OpenedSqlite {
   // libsql would create the file with the umask's mode.
   closeSync(openSync(path, "a", 0o600));
   const database = new Libsql(path);
@@ -123,5 +134,7 @@ export function openSqlite(path: string): { dialect: Dialect; backup: (target: s
         throw error;
       }
     },
+    // The bundled library doesn't do it when the last connection closes, as SQLite documents.
+    checkpoint: () => void database.pragma("wal_checkpoint(truncate)"),
   };
 }

@@ -6,7 +6,7 @@ import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { Kysely, type Transaction } from "kysely";
 import type { Pool } from "pg";
-import type { Log } from "../../platform/log.ts";
+import { errorFields, type Log } from "../../platform/log.ts";
 import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { ENVIRONMENT } from "../../shared/names.ts";
@@ -92,7 +92,7 @@ export function hasStore({ folder, database }: Omit<StoreOptions, "log">): boole
 /** Opens the store and brings it up to date. Throws StoreProblem. */
 export async function openStore({ folder, database, log }: StoreOptions): Promise<Store> {
   mkdirSync(folder, { recursive: true, mode: 0o700 });
-  const opened = database === null ? openEmbedded(folder) : openServer(database, log);
+  const opened = database === null ? openEmbedded(folder, log) : openServer(database, log);
   try {
     await migrate(opened.db);
     if (opened.kind === "sqlite") await checkNotMoved(opened.db);
@@ -103,8 +103,8 @@ export async function openStore({ folder, database, log }: StoreOptions): Promis
   return opened;
 }
 
-function openEmbedded(folder: string): Store {
-  const { dialect, backup } = openSqlite(join(folder, STORE_FILE));
+function openEmbedded(folder: string, log: Log): Store {
+  const { dialect, backup, checkpoint } = openSqlite(join(folder, STORE_FILE));
   const db: Db = new Kysely({ dialect });
   const commits = new GroupCommit(db, isDuplicate);
   return {
@@ -116,6 +116,11 @@ function openEmbedded(folder: string): Store {
     backup,
     async close() {
       await commits.rest();
+      try {
+        checkpoint();
+      } catch (error) {
+        log.warn("checkpoint failed", errorFields(error));
+      }
       await db.destroy();
     },
   };
@@ -175,6 +180,11 @@ export async function checkKey(db: Db, key: Uint8Array): Promise<void> {
 /** Notes the origin under which the service runs, for the commands beside it. */
 export async function noteOrigin(db: Db, origin: string): Promise<void> {
   await note(db, "origin", origin);
+}
+
+/** Reads and writes a row, as requests do. Throws what the database says. */
+export async function tryStore(store: Store, at: string): Promise<void> {
+  await store.write((db) => note(db, "ready", at));
 }
 
 /** The origin of the service's last start; null before the first. */

@@ -3,7 +3,7 @@
  */
 import assert from "node:assert/strict";
 import { spawnSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
+import { copyFileSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { sql } from "kysely";
@@ -143,6 +143,68 @@ describe("svc account-service", function () {
       assert.deepEqual([unknown.status, unknown.stdout], [1, ""]);
       assert.match(unknown.stderr, /There is no such device\./u);
       assert.equal(await service.end("SIGTERM"), 0);
+    } finally {
+      await service.dispose();
+    }
+  });
+
+  it("leaves everything in one file when it stops, as its commands do, and copies of it are whole", async () => {
+    const service = new ServiceProcess({ port: await freePort(), database: null });
+    const copies: string[] = [];
+    /** The members, as a service has them that has nothing but the database and the key. */
+    const membersOfCopy = async (): Promise<string> => {
+      const folder = mkdtempSync(join(tmpdir(), "svc-account-"));
+      copies.push(folder);
+      for (const file of ["account.sqlite", "account.key"])
+        copyFileSync(join(service.folder, file), join(folder, file));
+      const copy = new ServiceProcess({ port: await freePort(), database: null, folder });
+      try {
+        await copy.start();
+        assert.doesNotMatch(copy.said, /One-time link/u);
+        return copy.command("members").stdout;
+      } finally {
+        await copy.end("SIGKILL");
+      }
+    };
+    try {
+      await service.start();
+      const ada = new TestBrowser(service.origin);
+      await ada.submit("/login", "/login/development", { name: "Ada" });
+      assert.equal(await service.end("SIGTERM"), 0);
+      assert.match(await membersOfCopy(), /Ada/u);
+      await service.start();
+      const grace = new TestBrowser(service.origin);
+      await grace.submit("/login", "/login/development", { name: "Grace" });
+      await service.end("SIGKILL");
+      // A command is the only one that opens the store now.
+      assert.match(service.command("members").stdout, /Grace/u);
+      assert.match(await membersOfCopy(), /Ada[^]*Grace/u);
+    } finally {
+      await service.dispose();
+      for (const folder of copies) rmSync(folder, { recursive: true, force: true });
+    }
+  });
+
+  it("isn't ready while its database takes no writes", async () => {
+    const service = new ServiceProcess({ port: await freePort(), database: null });
+    try {
+      await service.start();
+      const log = { debug: () => {}, info: () => {}, warn: () => {}, error: () => {} };
+      const beside = await openStore({ folder: service.folder, database: null, log });
+      try {
+        await sql`create trigger shut before update on settings begin select raise(fail, 'shut'); end`.execute(
+          beside.db,
+        );
+        // The first one makes the row.
+        assert.equal((await ask(service.origin, "/ready")).status, 200);
+        const { status, body } = await ask(service.origin, "/ready");
+        assert.deepEqual([status, body], [503, { ok: false, reason: "The database can't be used." }]);
+        assert.equal((await ask(service.origin, "/health")).status, 200);
+        await sql`drop trigger shut`.execute(beside.db);
+      } finally {
+        await beside.close();
+      }
+      assert.equal((await ask(service.origin, "/ready")).status, 200);
     } finally {
       await service.dispose();
     }
