@@ -11,6 +11,7 @@ everything crashes. Your launch token says who you are; you can't act as anyone 
 3. Work. Answer with svc_message_reply. Start a new topic with svc_message_send.
 4. Call svc_inbox_read again with ack = the batch_id that you took. If your process ends before an ack or another call, the batch, Mail too,
    is delivered again, marked redelivered: true. Then check whether you have already done the work.
+   has_more: true means that more waits. A message with \`part\` is longer than one answer: the next call brings the rest of its text.
 
 ## Modes
 

@@ -160,7 +160,7 @@ export const TOOLS: readonly Tool[] = [
     name: "svc_inbox_read",
     title: "Read the Inbox",
     description:
-      "Take your Mail and the messages delivered to you. If there are none, wait up to wait_seconds (0-50) for one. Acknowledge what you took by passing its batch_id as ack in the next call.",
+      "Take your Mail and the messages delivered to you. If there are none, wait up to wait_seconds (0-50) for one. Acknowledge what you took by passing its batch_id as ack in the next call. has_more: call again, there is more; a long message comes in parts.",
     operations: { "": "inbox_read" },
     hidden: ["actor_id"],
     arguments: { ack: "batch_id of the previous batch." },

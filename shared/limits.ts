@@ -82,7 +82,14 @@ export const LIMITS = {
    * to continue.
    */
   history: { scanBytes: 64 * MiB },
-  inbox: { waitSecondsMax: 50, waitSecondsDefault: 25, progressSeconds: 15, waitersPerActor: 16 },
+  inbox: {
+    waitSecondsMax: 50,
+    waitSecondsDefault: 25,
+    progressSeconds: 15,
+    waitersPerActor: 16,
+    /** Of one answer to an Actor; clients show a model at most about 60 KB whole. */
+    batchBytes: 40_000,
+  },
   /** An Actor's session without an open connection ends this long after its last call. */
   actorSession: {
     idleSeconds: 90,

@@ -36,12 +36,14 @@ export async function inbox(context: CommandContext): Promise<number> {
       ...(waitSeconds === undefined ? {} : { wait_seconds: waitSeconds }),
       ...(ack === undefined ? {} : { ack }),
     },
-    ({ messages, batch_id: batchId, unread }) => {
-      for (const { event, redelivered } of messages) {
+    ({ messages, batch_id: batchId, has_more: hasMore, unread }) => {
+      for (const { event, redelivered, part } of messages) {
         if (redelivered) out.line(out.style("yellow", "delivered before:"));
+        if (part) out.line(out.style("dim", `bytes ${part.from} to ${part.to} of ${part.bytes}:`));
         printEvent(out, event);
       }
-      out.line(out.style("dim", `${unread} unread${batchId === null ? "" : `; batch ${batchId}`}`));
+      const batch = batchId === null ? "" : `; batch ${batchId}`;
+      out.line(out.style("dim", `${unread} unread${hasMore ? "; more to read" : ""}${batch}`));
     },
   );
 }

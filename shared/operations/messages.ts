@@ -111,6 +111,11 @@ const InboxMessage = z.strictObject({
    */
   delivery: z.enum(["mail", "direct", "notice"]),
   redelivered: z.boolean(),
+  /**
+   * Only for a message that is too large for one answer: which bytes of its text these are. The
+   * next read has the following ones, and the last part comes with the batch.
+   */
+  part: z.strictObject({ from: z.int(), to: z.int(), bytes: z.int() }).exactOptional(),
 });
 
 export const messageOperations = [
@@ -303,7 +308,7 @@ export const messageOperations = [
     name: "inbox_read",
     title: "Read the Inbox",
     summary:
-      "Takes the next Mail in ledger order and, for the Actor itself, direct messages as they arrive. Waits up to wait_seconds. ack names the batch taken before. Mail taken by a session counts as read once it is acknowledged. Without a session it counts as read at once.",
+      "Takes the next Mail in ledger order and, for the Actor itself, direct messages as they arrive. Waits up to wait_seconds. ack names the batch taken before. An Actor gets about 40 KB at once and has_more; a longer message comes in parts. Mail taken by a session counts as read once it is acknowledged. Without a session it counts as read at once.",
     input: z.strictObject({
       group_id: GroupId,
       actor_id: ActorId.optional(),
@@ -316,9 +321,11 @@ export const messageOperations = [
         .transform((seconds) => Math.min(seconds, LIMITS.inbox.waitSecondsMax))
         .optional(),
     }),
+    /** `has_more`: the limit of messages or bytes left some out. */
     output: z.strictObject({
-      messages: z.array(InboxMessage),
       batch_id: z.string().nullable(),
+      has_more: z.boolean(),
+      messages: z.array(InboxMessage),
       cursor: EventId.nullable(),
       unread: z.int(),
     }),

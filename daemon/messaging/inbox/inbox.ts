@@ -23,6 +23,7 @@ import { readingOf } from "../projection/overview.ts";
 import type { ActorQueue } from "./actor-queue.ts";
 import { delivery, mailRead } from "./inbox-events.ts";
 import { readMailMark, writeMailMark } from "./mail-mark.ts";
+import { bytesOf, partOf } from "./reading-budget.ts";
 import type { Session, Sessions } from "./sessions.ts";
 
 type Reading = ResultOf<"inbox_read">;
@@ -33,6 +34,8 @@ interface Selection {
   ordinals: number[];
   mail: Set<number>;
   redelivered: Set<number>;
+  /** More waits than the limit of messages allows. */
+  isCut: boolean;
 }
 
 const ACKNOWLEDGED = "acknowledged";
@@ -189,7 +192,7 @@ export class Inbox {
     if (session.over?.refusal) throw session.over.refusal;
     const who = { id: caller.actor_id, generation: caller.generation };
     const cursor = chat.queueOf(who)?.cursor ?? null;
-    return { messages: [], batch_id: null, cursor, unread: chat.unreadMail(who) };
+    return { batch_id: null, has_more: false, messages: [], cursor, unread: chat.unreadMail(who) };
   }
 
   /** What people see of it: a wait lasts until the call ends, even while it looks for messages. */
@@ -243,17 +246,33 @@ export class Inbox {
     const events: NewEvent[] = [];
     const claimed: InboxEvent[] = [];
     let lastMail: { event_id: string; ordinal: number } | undefined;
+    let bytes = 0;
+    let hasMore = selection.isCut;
     for (const { ordinal, event } of chat.inboxEvents(selection.ordinals)) {
       const redelivered = selection.redelivered.has(ordinal);
-      if (selection.mail.has(ordinal)) {
+      const isMail = selection.mail.has(ordinal);
+      const kind = isMail ? "mail" : event.kind === "system.notify" ? "notice" : "direct";
+      const divided = session.name === null ? null : partOf(event, session.parts.get(event.id) ?? 0);
+      const shown = divided ?? { event };
+      bytes += bytesOf(shown.event);
+      if (messages.length > 0 && bytes > LIMITS.inbox.batchBytes) {
+        hasMore = true;
+        break;
+      }
+      messages.push({ ...shown, delivery: kind, redelivered });
+      if (divided !== null && divided.part.to < divided.part.bytes) {
+        // Only the last part is taken: until then, the message waits as before.
+        if (messages.length > 1) messages.pop();
+        else session.parts.set(event.id, divided.part.to);
+        hasMore = true;
+        break;
+      }
+      if (isMail) {
         lastMail = { event_id: event.id, ordinal };
-        messages.push({ event, delivery: "mail", redelivered });
         continue;
       }
       claimed.push(event);
       events.push(delivery(chat, actor, event.id, batchId, "claimed", redelivered ? "redelivered" : ""));
-      const kind = event.kind === "system.notify" ? "notice" : "direct";
-      messages.push({ event, delivery: kind, redelivered });
     }
     const holdsMail = lastMail !== undefined && session.name !== null;
     const isBatch = claimed.length > 0 || holdsMail;
@@ -272,6 +291,7 @@ export class Inbox {
       return null;
     }
     if (isBatch) session.batches.set(batchId, "answered");
+    for (const { event } of isBatch ? messages : []) session.parts.delete(event.id);
     if (lastMail !== undefined && holdsMail) {
       const isNew = inbox.mail.take({ batch_id: batchId, ...lastMail, holder: session });
       if (isNew) this.#remember(chat, actor, lastMail.event_id);
@@ -281,8 +301,9 @@ export class Inbox {
     session.isWaiting = false;
     this.#changed(chat.group.group_id, actor.id);
     return {
-      messages,
       batch_id: isBatch ? batchId : null,
+      has_more: hasMore,
+      messages,
       cursor: queue.cursor,
       unread: chat.unreadMail(actor),
     };
@@ -308,7 +329,7 @@ export class Inbox {
    * (a terminal is prompted), and once the Group's minimum interval has passed.
    */
   #select(chat: GroupChat, queue: ActorQueue, limit: number, takesDirect: boolean): Selection {
-    const selection: Selection = { ordinals: [], mail: new Set(), redelivered: new Set() };
+    const selection: Selection = { ordinals: [], mail: new Set(), redelivered: new Set(), isCut: false };
     const hold = chat.inbox(queue.actor_id).mail;
     if (queue.mail.count > 0) hold.recall(() => this.#handedOut(chat, queue));
     const mailCount = hold.through > queue.cursorOrdinal ? 0 : Math.min(limit, queue.mail.count);
@@ -318,9 +339,11 @@ export class Inbox {
       if (hold.wasHandedOut(ordinal)) selection.redelivered.add(ordinal);
     }
     const candidates = [...selection.mail];
+    selection.isCut = mailCount > 0 && mailCount < queue.mail.count;
     if (takesDirect && this.#intervalEnd(chat, queue.actor_id) <= this.#deps.clock.monotonic()) {
       for (let at = 0; at < Math.min(limit, queue.pending.count); at += 1)
         candidates.push(queue.pending.at(at));
+      selection.isCut ||= queue.pending.count > limit;
       for (const [id, { ordinal, redelivered }] of queue.returned) {
         // An import's ledger could say anything.
         if (chat.ledger.ordinalOf(id) !== ordinal) continue;
@@ -335,6 +358,7 @@ export class Inbox {
       }
     }
     selection.ordinals = candidates.sort((a, b) => a - b).slice(0, limit);
+    selection.isCut ||= candidates.length > limit;
     return selection;
   }
 
@@ -343,14 +367,16 @@ export class Inbox {
     const queue = chat.queueOf(actor);
     const count = Math.min(limit, queue?.mail.count ?? 0);
     if (queue === undefined || count === 0) {
-      return { messages: [], batch_id: null, cursor: queue?.cursor ?? null, unread: 0 };
+      return { batch_id: null, has_more: false, messages: [], cursor: queue?.cursor ?? null, unread: 0 };
     }
+    const hasMore = count < queue.mail.count;
     const events = chat.ledger.readMany(Array.from({ length: count }, (_, at) => queue.mail.at(at)));
     const last = chat.ledger.idOf(queue.mail.at(count - 1));
     await chat.ledger.appendAll([mailRead(chat, actor, last, "user")]);
     return {
-      messages: events.filter(isMessage).map((event) => ({ event, delivery: "mail", redelivered: false })),
       batch_id: null,
+      has_more: hasMore,
+      messages: events.filter(isMessage).map((event) => ({ event, delivery: "mail", redelivered: false })),
       cursor: queue.cursor,
       unread: queue.mail.count,
     };

@@ -39,6 +39,8 @@ export interface Session {
   lastCall: string;
   /** Batches delivered and not acknowledged. */
   readonly batches: Map<string, BatchState>;
+  /** Bytes of the text that were given so far of messages that come in parts, by event. */
+  readonly parts: Map<string, number>;
   /** A read waits for messages. */
   isWaiting: boolean;
   /** What the last batch held, until the session waits again, and when it was taken. */
@@ -203,6 +205,7 @@ export class Sessions {
       since: now,
       lastCall: now,
       batches: new Map(),
+      parts: new Map(),
       isWaiting: false,
       took: 0,
       tookAt: null,
