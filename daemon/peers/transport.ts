@@ -102,8 +102,8 @@ export interface PeerReceiver {
   receive(request: PeerRequest, arrival: PeerArrival): Promise<ConnectPeerResponse>;
   /**
    * The signed, definite refusal of what breaks a rule of its contents (PEER-058); null when the
-   * proof is for something else. Rejects with a Refusal when the proof isn't authentic or the daemon
-   * is shutting down.
+   * proof is for something else. Rejects with a Refusal when the proof isn't authentic or the
+   * daemon is shutting down.
    */
   refuse(broken: BrokenRequest, arrival: PeerArrival): Promise<ConnectPeerResponse | null>;
 }

@@ -1,4 +1,4 @@
-/** What an agent's client may cut: an Inbox and a history with far more text than one answer holds. */
+/** An Inbox and a history with far more text than a client shows of one answer. */
 import assert from "node:assert/strict";
 import { DaemonProcess } from "../support/daemon-process.ts";
 import { Peer } from "./peer.ts";

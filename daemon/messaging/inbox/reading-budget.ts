@@ -1,7 +1,7 @@
 /**
  * How much one Inbox read gives an Actor: clients cut longer tool results and show the model only
  * their beginning, and the next call acknowledges the whole batch
- * (docs/core-model.md#inbox-cursors-obligations).
+ * (docs/core-model.md#inbox-and-obligations).
  */
 import type { InboxEvent } from "../../../shared/events.ts";
 import { LIMITS } from "../../../shared/limits.ts";
@@ -19,8 +19,8 @@ export function bytesOf(value: object): number {
 }
 
 /**
- * The part of a message that is too large for one answer, from this byte of its text on. Null for an
- * event that fits whole, or has no text to divide.
+ * The part of a message that is too large for one answer, from this byte of its text on. Null for
+ * an event that fits whole, or has no text to divide.
  */
 export function partOf(event: InboxEvent, from: number): { event: InboxEvent; part: TextPart } | null {
   const limit = LIMITS.inbox.batchBytes;

@@ -27,7 +27,9 @@ interface ChannelParts {
    * the channel.
    */
   receive: (request: PeerRequest) => Promise<ConnectPeerResponse>;
-  /** The same for a request whose operation breaks a rule of its contents; null ends the channel. */
+  /**
+   * The same for a request whose operation breaks a rule of its contents; null ends the channel.
+   */
   refuse: (broken: BrokenRequest) => Promise<ConnectPeerResponse | null>;
   /** Called once, when the channel ends by itself or the peer ends it. */
   ended: (reason: string | null) => void;
@@ -291,7 +293,9 @@ async function answerOf(receive: () => Promise<ConnectPeerResponse>): Promise<Co
   }
 }
 
-/** A request with a proof, whose operation is of a known kind and breaks a rule; null for others. */
+/**
+ * A request with a proof, whose operation is of a known kind and breaks a rule; null for others.
+ */
 function brokenRequest(value: unknown): BrokenRequest | null {
   const { data } = UnreadRequest.safeParse(value);
   const problem = data === undefined ? null : contentProblem(data.request.operation);

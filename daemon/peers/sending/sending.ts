@@ -108,7 +108,10 @@ export class RemoteSending {
   }
 }
 
-/** Throws connect_not_granted if the message would now take another connection than it is written for. */
+/**
+ * Throws connect_not_granted if the message would now take another connection than it is written
+ * for.
+ */
 function checkSame(grant: Grant, now: Grant): void {
   if (now.connection_id === grant.connection_id && now.remote.device_id === grant.remote.device_id) return;
   throw new Refusal("connect_not_granted", {
