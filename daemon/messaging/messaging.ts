@@ -28,6 +28,7 @@ import {
   type MessagingDependencies,
   type WorkingState,
 } from "./group-chat.ts";
+import { fitting } from "./history/history-budget.ts";
 import { messageHistory } from "./history/message-history.ts";
 import { Reads } from "./history/reads.ts";
 import { Inbox } from "./inbox/inbox.ts";
@@ -157,7 +158,8 @@ export class Messaging implements Chats {
       message_deliver: (input, context) => deliverAgain(this, input, context),
       reply_request_cancel: (input, context) => cancelReplyRequest(this, input, context),
       message_history: async (input, context) => {
-        const page = await messageHistory(this, input, context, this.#deps.limits?.historyScanBytes);
+        const found = await messageHistory(this, input, context, this.#deps.limits?.historyScanBytes);
+        const page = context.caller.kind === "actor" ? fitting(found) : found;
         const eventIds = page.events.filter(({ kind }) => kind === "chat.message").map(({ id }) => id);
         await this.#evidence(input.group_id, context, eventIds, "read");
         return page;
