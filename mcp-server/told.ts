@@ -1,6 +1,6 @@
 /**
- * What an agent reads of a result: text as its person sees it, and beside each message who wrote it,
- * in svc's own words.
+ * What an agent reads of a result: text as its person sees it, and beside each message who wrote
+ * it, in svc's own words.
  */
 
 import type { MessageEvent } from "../shared/events.ts";

@@ -39,7 +39,9 @@ export function localId(id: string): string {
 
 const STEERING = /[\p{Cc}\u2028\u2029]/u;
 
-/** Whether a title that exists may be shown for what it names: nobody could take it for another's. */
+/**
+ * Whether a title that exists may be shown for what it names: nobody could take it for another's.
+ */
 export function mayStand(title: string): boolean {
   return title.trim() !== "" && !STEERING.test(title) && !imitates(shownName(title));
 }
@@ -75,7 +77,9 @@ function connectionWords(id: unknown): string {
   return `${direct === "" ? "connection" : "Direct"} ${rest.slice(0, CONNECTION_CHARACTERS)}`;
 }
 
-/** The mark of what came from another instance: its key and the connection, which svc has checked. */
+/**
+ * The mark of what came from another instance: its key and the connection, which svc has checked.
+ */
 export function outsideMark({
   src_instance_id: instanceId = "",
   connect_message: message,

@@ -264,7 +264,9 @@ async function workingActors({ client }: CommandContext): Promise<string[]> {
   return working;
 }
 
-/** Returns once the daemon is gone. Says first whose work that interrupts, and asks at a terminal. */
+/**
+ * Returns once the daemon is gone. Says first whose work that interrupts, and asks at a terminal.
+ */
 export async function stop(context: CommandContext): Promise<number> {
   const working = await workingActors(context);
   if (working.length > 0) {

@@ -310,10 +310,10 @@ export class GroupRegistry {
   }
 
   /**
-   * Goes on without what the Group's damaged ledger has lost: the damaged files are kept, and an event
-   * says what is missing and who decided. Nothing happens to a whole one. Throws
-   * confirmation_required unless `confirm` is the id, group_not_found, group_busy, group_unavailable
-   * when it can't be opened even so, storage_full or storage_failed.
+   * Goes on without what the Group's damaged ledger has lost: the damaged files are kept, and an
+   * event says what is missing and who decided. Nothing happens to a whole one. Throws
+   * confirmation_required unless `confirm` is the id, group_not_found, group_busy,
+   * group_unavailable when it can't be opened even so, storage_full or storage_failed.
    */
   async continueDamaged(groupId: string, confirm: string, by: string): Promise<OpenGroup> {
     if (confirm !== groupId)
@@ -487,8 +487,8 @@ export class GroupRegistry {
   }
 
   /**
-   * Later events are identified by the reset's, so it comes first. A disk that fails now doesn't take
-   * the Group away.
+   * Later events are identified by the reset's, so it comes first. A disk that fails now doesn't
+   * take the Group away.
    */
   async #endReset(group: OpenGroup, by: string): Promise<void> {
     try {
@@ -499,7 +499,9 @@ export class GroupRegistry {
     }
   }
 
-  /** A damaged one is opened for reading, and a decision about it is recorded before anything else. */
+  /**
+   * A damaged one is opened for reading, and a decision about it is recorded before anything else.
+   */
   async #openLedger(paths: GroupPaths, options: LedgerOptions): Promise<Ledger> {
     const { files, clock, random, log } = this.#deps;
     const groupId = options.group_id;

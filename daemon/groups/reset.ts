@@ -33,9 +33,9 @@ export async function commitReset(files: Files, paths: GroupPaths, marker: Reset
 }
 
 /**
- * Clears what a committed reset removes, and returns who requested it. Does nothing without one. The
- * marker stays until `endReset`: an empty ledger without it is one that lost its events. The ledger
- * must be closed.
+ * Clears what a committed reset removes, and returns who requested it. Does nothing without one.
+ * The marker stays until `endReset`: an empty ledger without it is one that lost its events. The
+ * ledger must be closed.
  */
 export async function finishReset(files: Files, paths: GroupPaths): Promise<{ by: string } | null> {
   const marker = await JsonDocument.read(options(files, paths));

@@ -56,7 +56,9 @@ export class History {
     return this.index.count;
   }
 
-  /** What is missing or damaged; null when nothing is known to be. Nothing is recorded on top of it. */
+  /**
+   * What is missing or damaged; null when nothing is known to be. Nothing is recorded on top of it.
+   */
   get damage(): LedgerDamage | null {
     return this.#damage;
   }

@@ -139,10 +139,10 @@ export class Ledger {
   }
 
   /**
-   * Opens a ledger that `open` has refused with `ledger_corrupt`, for reading only: every whole line
-   * that is left. Nothing on disk is changed, and every append is refused with `ledger_damaged`.
-   * Refuses with `ledger_corrupt` when not even the order of the files is certain, and with
-   * `storage_failed`.
+   * Opens a ledger that `open` has refused with `ledger_corrupt`, for reading only: every whole
+   * line that is left. Nothing on disk is changed, and every append is refused with
+   * `ledger_damaged`. Refuses with `ledger_corrupt` when not even the order of the files is
+   * certain, and with `storage_failed`.
    */
   static openDamaged(
     deps: LedgerDependencies,
@@ -390,8 +390,8 @@ export class Ledger {
   }
 
   /**
-   * The first event of `kinds`, in the order of the history, whose time is at or after `instant`, in
-   * milliseconds since 1970; undefined if there is none.
+   * The first event of `kinds`, in the order of the history, whose time is at or after `instant`,
+   * in milliseconds since 1970; undefined if there is none.
    */
   async firstSince(instant: number, kinds?: ReadonlySet<string>): Promise<string | undefined> {
     const first = await this.#times.firstSince(instant, kinds);

@@ -280,8 +280,8 @@ export class GroupChat {
   }
 
   /**
-   * When a person last went on without events that were lost, UTC ISO 8601; null if nobody has. What
-   * had arrived before may be forgotten.
+   * When a person last went on without events that were lost, UTC ISO 8601; null if nobody has.
+   * What had arrived before may be forgotten.
    */
   get forgottenAt(): string | null {
     if (this.#forgottenAt === undefined) {

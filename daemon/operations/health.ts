@@ -46,8 +46,8 @@ export interface Check {
   code: string;
   title: string;
   /**
-   * Looks more closely, for `run` to tell, when a person asks: it may read a lot, but answers within
-   * `LIMITS.health.lookSeconds`.
+   * Looks more closely, for `run` to tell, when a person asks: it may read a lot, but answers
+   * within `LIMITS.health.lookSeconds`.
    */
   look?(): Promise<void>;
   run(): Found;

@@ -1,4 +1,7 @@
-/** The composer answers what waits for the person, says so before sending, and keeps to whom it writes. */
+/**
+ * The composer answers what waits for the person, says so before sending, and keeps to whom it
+ * writes.
+ */
 import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";

@@ -69,7 +69,9 @@ const REST = `async (patience) => {
   }
 }`;
 
-/** Waits until nothing in a page or frame is on its way. Throws with what still is when time is up. */
+/**
+ * Waits until nothing in a page or frame is on its way. Throws with what still is when time is up.
+ */
 export async function atRest(view: Page | Frame, milliseconds = PATIENCE_MS): Promise<void> {
   const moving = await view.evaluate<string[]>(`(${REST})(${milliseconds})`);
   if (moving.length > 0) throw new Error(`${view.url()} doesn't come to rest: ${moving.join(", ")}`);

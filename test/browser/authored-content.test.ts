@@ -1,6 +1,6 @@
 /**
- * What an agent wrote is shown in its frame in the Workbench and nowhere else at its address: not as
- * a page of its own, however someone is led there, and not in anyone else's page.
+ * What an agent wrote is shown in its frame in the Workbench and nowhere else at its address: not
+ * as a page of its own, however someone is led there, and not in anyone else's page.
  */
 import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";

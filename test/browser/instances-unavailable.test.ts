@@ -30,7 +30,10 @@ describe("Workbench: other instances that can't be shown", function () {
     await lab.chooseOffice();
     await lab.remote().waitFor({ state: "detached" });
   };
-  /** Shows the lab where `pass` alone decides how late it is. How many proofs were asked for by then. */
+  /**
+   * Shows the lab where `pass` alone decides how late it is. How many proofs were asked for by
+   * then.
+   */
   const shownForLong = async () => {
     await lab.page.clock.install();
     await lab.page.reload();

@@ -1,4 +1,7 @@
-/** Names from an import, a remote instance and old data, on the pages of the Workbench and in the command line. */
+/**
+ * Names from an import, a remote instance and old data, on the pages of the Workbench and in the
+ * command line.
+ */
 import assert from "node:assert/strict";
 import { createHash } from "node:crypto";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";

@@ -1,4 +1,7 @@
-/** The toolkit's controls have the editor's colours: in each webview, in each theme, and when it changes. */
+/**
+ * The toolkit's controls have the editor's colours: in each webview, in each theme, and when it
+ * changes.
+ */
 import assert from "node:assert/strict";
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";

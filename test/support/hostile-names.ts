@@ -1,5 +1,6 @@
 /**
- * Names that someone might take for words of svc or of the person: what they say, in every disguise.
+ * Names that someone might take for words of svc or of the person: what they say, in every
+ * disguise.
  */
 
 /** What they say. */

@@ -74,7 +74,9 @@ function isAbsent(actor: ActorWithPresence): boolean {
   return state === "unavailable" || (state === "waiting" && reason.endsWith(NOT_CONNECTED));
 }
 
-/** Nothing is typed into its terminal while a person's answer is due there. Others take it at once. */
+/**
+ * Nothing is typed into its terminal while a person's answer is due there. Others take it at once.
+ */
 function isHeld(actor: ActorWithPresence): boolean {
   return actor.presence.state === "waiting" && hasTerminal(actor);
 }

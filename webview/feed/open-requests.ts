@@ -1,4 +1,6 @@
-/** The requests of the open Group that wait for the person's reply, read again when that may change. */
+/**
+ * The requests of the open Group that wait for the person's reply, read again when that may change.
+ */
 import type { LedgerEvent, MessageEvent as Message } from "../../shared/events.ts";
 import { openRequests } from "../../shared/open-requests.ts";
 import { Store } from "../controls/store.ts";

@@ -1,4 +1,6 @@
-/** What the Group's slots show now, and which of that the person hasn't looked at in this browser. */
+/**
+ * What the Group's slots show now, and which of that the person hasn't looked at in this browser.
+ */
 import type { LedgerEvent } from "../../shared/events.ts";
 import type { Presentation } from "../../shared/operations/presentations.ts";
 import { Store } from "../controls/store.ts";

@@ -62,7 +62,7 @@ function problemsOf(registry: GroupRegistry, examinations: Examinations): GroupP
       group_id: groupId,
       text: found.join(" "),
       remedy:
-        "Look at everything with 'svc ledger verify'. A restart of the daemon makes index and projections anew.",
+        "Look at everything with 'svc ledger verify'. A restart of the daemon builds the index and projections again.",
     });
   }
   return problems;

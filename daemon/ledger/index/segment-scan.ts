@@ -41,7 +41,9 @@ export class SegmentScan {
     this.#head = new LineHead(groupId);
   }
 
-  /** The event on a line, null when it isn't one of this Group. The head serves until the next call. */
+  /**
+   * The event on a line, null when it isn't one of this Group. The head serves until the next call.
+   */
   read(bytes: Buffer, start: number, end: number): EventHead | null {
     let to = end;
     while (to > start && bytes[to - 1] === SPACE) to -= 1;

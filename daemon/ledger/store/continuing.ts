@@ -1,7 +1,7 @@
 /**
- * Goes on without what a damaged ledger has lost, because a person has decided so. Every damaged file
- * is kept under another name, and its whole lines become a sealed segment. The decision is on disk
- * first, and each step can be repeated, so that a crash in between only delays it.
+ * Goes on without what a damaged ledger has lost, because a person has decided so. Every damaged
+ * file is kept under another name, and its whole lines become a sealed segment. The decision is on
+ * disk first, and each step can be repeated, so that a crash in between only delays it.
  */
 import { type Clock, timestamp } from "../../../platform/clock.ts";
 import { replaceFile, syncDirectory, unlinkIfThere } from "../../../platform/durable.ts";
@@ -56,7 +56,9 @@ export async function decideToContinue(
   return true;
 }
 
-/** Does what was decided, as far as it isn't done. Throws Node's errors; then it goes on next time. */
+/**
+ * Does what was decided, as far as it isn't done. Throws Node's errors; then it goes on next time.
+ */
 export async function carryOut(storage: Storage, groupId: string, { aside, gaps }: Decision): Promise<void> {
   const { files, directory } = storage;
   const isThere = (name: string): boolean => files.stat(pathOf(storage, name)) !== null;

@@ -167,8 +167,8 @@ function parentOf(directory: string): string {
 }
 
 /**
- * A ledger that was found damaged is read whole before it is used again: its files may have been put
- * back. What a person has decided about it is carried out.
+ * A ledger that was found damaged is read whole before it is used again: its files may have been
+ * put back. What a person has decided about it is carried out.
  */
 async function takeUpDamage(storage: Storage, options: LedgerOptions): Promise<Decision | null> {
   const { files, directory } = storage;

@@ -10,10 +10,10 @@ import type { History } from "../history.ts";
 const SECTOR_BYTES = 512;
 
 /**
- * Why the bytes `[end, used)` can't be the rest of one torn batch; null when they can. A crash leaves
- * of a batch whole sectors, and line feeds in place of those that didn't arrive. Lines that are whole
- * behind a broken one are therefore a torn batch's only if every broken line ends or begins at such
- * a hole. Without a whole line nothing shows that anything was recorded there.
+ * Why the bytes `[end, used)` can't be the rest of one torn batch; null when they can. A crash
+ * leaves of a batch whole sectors, and line feeds in place of those that didn't arrive. Lines that
+ * are whole behind a broken one are therefore a torn batch's only if every broken line ends or
+ * begins at such a hole. Without a whole line nothing shows that anything was recorded there.
  */
 export function damageBehind(
   history: History,

@@ -102,8 +102,8 @@ function whose(
 }
 
 /**
- * Where this Actor was added: nothing before it can be its own. The order of the history says so, for
- * the clock may have been set since. -1 when that isn't there any more.
+ * Where this Actor was added: nothing before it can be its own. The order of the history says so,
+ * for the clock may have been set since. -1 when that isn't there any more.
  */
 function beginOf(chat: GroupChat, { id, generation }: Pick<StoredActor, "id" | "generation">): number {
   const { ledger } = chat;

@@ -158,7 +158,9 @@ export class DeliveryProof {
     await this.#append(events);
   }
 
-  /** What was called unconfirmed before: it is accepted, or delivered again, if its history says. */
+  /**
+   * What was called unconfirmed before: it is accepted, or delivered again, if its history says.
+   */
   #lateEvents(id: string, batchId: string, { taken, untaken }: Findings): NewEvent[] {
     const { chat, launch } = this.#options;
     const ordinal = chat.ledger.ordinalOf(id);

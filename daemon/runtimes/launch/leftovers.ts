@@ -100,7 +100,8 @@ async function endProcess(deps: LeftoverDependencies, group: OpenGroup, actor: S
     const inHand = takeInHand(chat, whose, isInWork);
     words = endWords(words, inHand);
     await endClaims(deps, group, actor, "daemon_ended");
-    // Told before the launch is forgotten: a daemon that ends in between tells it at its next start.
+    // Told before the launch is forgotten: a daemon that ends in between tells it at its next
+    // start.
     await tellInterrupted(chat, inHand, DAEMON_ENDED);
   }
   await identities.end(group, { actor_id: actor.id, generation });
