@@ -22,9 +22,18 @@ export interface ProcessExit {
   signal: number | null;
 }
 
+/** What became of input that a terminal has accepted: only what is `written` can be read by the process. */
+export interface InputReceipt {
+  readonly state: "waiting" | "written" | "dropped";
+}
+
 /** A process in its own terminal, as the leader of its session. */
 export interface TerminalProcess {
   readonly pid: number;
+  /** Bytes of input that the process hasn't made room for yet, without `answer`s. */
+  readonly unread: number;
+  /** Input waits, and the process hasn't read any for a while (LIMITS.terminal.stuckSeconds). */
+  readonly isStuck: boolean;
   /**
    * Its output in order. Pieces that come close together are merged. Set once, before anything else
    * happens.
@@ -32,8 +41,22 @@ export interface TerminalProcess {
   onOutput(listener: (bytes: Uint8Array) => void): void;
   /** Called once, after it has ended and all of its output was passed on. */
   onExit(listener: (exit: ProcessExit) => void): void;
-  /** Passes `data` to the terminal as one write. Does nothing after the exit. */
-  write(data: string): void;
+  /** Called when `isStuck` changes. Set once. */
+  onStuck(listener: () => void): void;
+  /**
+   * Takes `data` as one piece of input that reaches the process in its order, once it reads. Null if
+   * too much waits already (LIMITS.terminal.unreadBytes) or it has ended: nothing is taken then.
+   */
+  write(data: string): InputReceipt | null;
+  /**
+   * An answer of the terminal to a question of the process. Answers that nobody reads are dropped
+   * (LIMITS.terminal.answerBytes).
+   */
+  answer(data: string): void;
+  /** Drops what waits to be read; gives how many bytes. */
+  dropInput(): number;
+  /** Interrupts (SIGINT) the processes in the foreground of the terminal, as its driver would. */
+  interrupt(): void;
   resize(columns: number, rows: number): void;
   /** Stops reading output, so that the process waits once the system's buffer is full. */
   pause(): void;

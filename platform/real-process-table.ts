@@ -50,6 +50,16 @@ export function readProcess(pid: number): ProcessEntry | null {
   }
 }
 
+/** The process group in the foreground of a process's terminal (proc_pid_stat(5)); -1 without one. */
+export function foregroundOf(pid: number): number {
+  try {
+    const stat = readLine(`/proc/${pid}/stat`);
+    return Number(stat.slice(stat.lastIndexOf(")") + 2).split(" ")[5]);
+  } catch {
+    return -1;
+  }
+}
+
 /** From `ps -axo pid=,ppid=,tty=,lstart=,comm=`. */
 export function readProcessList(text: string): Map<number, ProcessEntry> {
   const found = new Map<number, ProcessEntry>();

@@ -1,87 +1,14 @@
 /** The machine's processes as `Processes`. */
-import { execFile } from "node:child_process";
 import { accessSync, constants, readdirSync, readFileSync, statSync } from "node:fs";
-import { createRequire } from "node:module";
-import { tmpdir } from "node:os";
 import { delimiter, isAbsolute, join, resolve, sep } from "node:path";
+import type { Clock } from "./clock.ts";
 import type { ProcessEntry } from "./process-table.ts";
-import type { ProcessExit, Processes, TerminalOptions, TerminalProcess } from "./processes.ts";
-import { readProcess } from "./real-process-table.ts";
-
-type NodePty = typeof import("@lydell/node-pty");
-type Pty = import("@lydell/node-pty").IPty;
-
-const OUTPUT_BYTES = 64 * 1024;
-/** Loaded with the first terminal, because many Homes never need this native code. */
-let nodePty: NodePty | undefined;
-
-class RealTerminalProcess implements TerminalProcess {
-  readonly #pty: Pty;
-  #ended = false;
-  /** Output of this turn of the event loop. The system delivers it in small pieces. */
-  #pieces: Buffer[] = [];
-  #listener: (bytes: Uint8Array) => void = () => {};
-
-  constructor(pty: Pty) {
-    this.#pty = pty;
-    // A terminal that fails ends. Without its own listeners, node-pty would throw into the event
-    // loop.
-    const withErrors = pty as unknown as { on(event: "error", listener: () => void): void };
-    withErrors.on("error", () => undefined);
-    withErrors.on("error", () => undefined);
-    // Without an encoding (below) it delivers bytes.
-    (pty.onData as unknown as (listener: (bytes: Buffer) => void) => void)((bytes) => {
-      this.#pieces.push(bytes);
-      if (this.#pieces.length === 1) setImmediate(() => this.#tell());
-    });
-    pty.onExit(() => {
-      this.#ended = true;
-    });
-  }
-
-  get pid(): number {
-    return this.#pty.pid;
-  }
-
-  onOutput(listener: (bytes: Uint8Array) => void): void {
-    this.#listener = listener;
-  }
-
-  onExit(listener: (exit: ProcessExit) => void): void {
-    this.#pty.onExit(({ exitCode, signal }) => {
-      this.#tell();
-      listener({ code: exitCode, signal: signal === undefined || signal === 0 ? null : signal });
-    });
-  }
-
-  write(data: string): void {
-    if (!this.#ended) this.#pty.write(data);
-  }
-
-  resize(columns: number, rows: number): void {
-    if (this.#ended) return;
-    try {
-      this.#pty.resize(columns, rows);
-    } catch {
-      // The process has just ended.
-    }
-  }
-
-  pause(): void {
-    if (!this.#ended) this.#pty.pause();
-  }
-
-  resume(): void {
-    if (!this.#ended) this.#pty.resume();
-  }
-
-  #tell(): void {
-    const [first, ...others] = this.#pieces;
-    if (first === undefined) return;
-    this.#pieces = [];
-    this.#listener(others.length === 0 ? first : Buffer.concat([first, ...others]));
-  }
-}
+import type { Processes, TerminalOptions, TerminalProcess } from "./processes.ts";
+import { outputOf } from "./program-output.ts";
+import { RealClock } from "./real-clock.ts";
+import { foregroundOf, readProcess } from "./real-process-table.ts";
+import { UnixTerminal } from "./terminals/unix-terminal.ts";
+import { WindowsTerminal } from "./terminals/windows-terminal.ts";
 
 function pids(): number[] {
   return readdirSync("/proc").map(Number).filter(Number.isInteger);
@@ -104,17 +31,22 @@ const NUL = Buffer.from([0]);
 const HAS_PROC = process.platform === "linux";
 
 export class RealProcesses implements Processes {
-  openTerminal({ file, args, directory, environment, columns, rows }: TerminalOptions): TerminalProcess {
-    nodePty ??= createRequire(import.meta.url)("@lydell/node-pty") as NodePty;
-    const pty = nodePty.spawn(file, [...args], {
-      name: environment["TERM"] ?? "xterm-256color",
-      cols: columns,
-      rows,
-      encoding: null,
-      cwd: directory,
-      env: { ...environment },
-    });
-    return new RealTerminalProcess(pty);
+  readonly #clock: Pick<Clock, "monotonic" | "after">;
+
+  constructor(clock: Pick<Clock, "monotonic" | "after"> = new RealClock()) {
+    this.#clock = clock;
+  }
+
+  openTerminal(options: TerminalOptions): TerminalProcess {
+    const clock = this.#clock;
+    if (process.platform === "win32") return new WindowsTerminal(options, clock);
+    return new UnixTerminal({ ...options, clock, interrupt: (leader) => this.#interrupt(leader) });
+  }
+
+  /** Where the system doesn't tell what is in the foreground, its leader is. */
+  #interrupt(leader: number): void {
+    const foreground = HAS_PROC ? foregroundOf(leader) : leader;
+    if (foreground > 0) this.signal(-foreground, "SIGINT");
   }
 
   birthOf(pid: number): string | null {
@@ -188,21 +120,7 @@ export class RealProcesses implements Processes {
     milliseconds: number,
     environment: Readonly<Record<string, string | undefined>> = process.env,
   ): Promise<string | null> {
-    return new Promise((done) => {
-      execFile(
-        file,
-        [...args],
-        {
-          timeout: milliseconds,
-          killSignal: "SIGKILL",
-          maxBuffer: OUTPUT_BYTES,
-          cwd: tmpdir(),
-          env: environment,
-          windowsHide: true,
-        },
-        (error, stdout) => done(error === null ? stdout : null),
-      ).stdin?.end();
-    });
+    return outputOf(file, args, milliseconds, environment);
   }
 }
 

@@ -327,6 +327,12 @@ export const LIMITS = {
     /** Unacknowledged output of a viewer. Beyond it the viewer gets a fresh screen instead. */
     windowBytes: 512 * KiB,
     inputBytes: 64 * KiB,
+    /** Input that may wait for a process that doesn't read. Beyond it nothing more is taken. */
+    unreadBytes: 16 * MiB,
+    /** Answers of the terminal that may wait for it. Further ones are dropped. */
+    answerBytes: 64 * KiB,
+    /** A process that hasn't read waiting input for this long is shown as one that doesn't read. */
+    stuckSeconds: 3,
     viewers: 32,
     /** After it is told to end, a process has this long before it is killed. */
     stopSeconds: 5,

@@ -55,6 +55,11 @@ export type TerminalMessage =
     }
   | { type: "size"; columns: number; rows: number }
   | { type: "writer"; writer: WriterState }
+  /**
+   * The program has left so many bytes of its input unread for a while, 0 when it has read them.
+   * Then it reads again.
+   */
+  | { type: "input"; unread: number }
   /** The process is gone. A `screen` follows when it is started again. */
   | { type: "ended"; reason: string }
   | {

@@ -10,6 +10,7 @@ import { RESTORE_TERMINAL, TerminalOutput } from "../../client/terminal-output.t
 import type { ErrorBody } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import type { TerminalMessage, TerminalRequest, WriterState } from "../../shared/terminal.ts";
+import { inputPieces } from "../../shared/terminal-input.ts";
 import type { CommandContext } from "../context.ts";
 import { oneLine } from "../output.ts";
 
@@ -21,8 +22,6 @@ const SAVE_TITLE = "\u001b[22;0t";
 const RESTORE_TITLE = "\u001b[23;0t";
 const PASTE = "\u001b[200~";
 const BELL = "\u0007";
-/** Each code unit of a character takes at most three bytes. */
-const PIECE = Math.floor(LIMITS.terminal.inputBytes / 3);
 const SIGNALS = ["SIGINT", "SIGTERM", "SIGHUP"] as const;
 
 type Ending = { code: number; note: string };
@@ -58,6 +57,7 @@ class AttachedTerminal {
   #wantsToWrite: boolean;
   #hasScreen = false;
   #isRunning = false;
+  #isStuck = false;
   #refusal: RefusedByDaemon | null = null;
   #isOver = false;
   #resolve: (ending: Ending) => void = () => {};
@@ -104,6 +104,7 @@ class AttachedTerminal {
         const room = this.#hasScreen ? "" : "\r\n".repeat(process.stdout.rows);
         this.#hasScreen = true;
         this.#isRunning = message.running;
+        this.#isStuck = false;
         process.stdout.write(`${RESTORE_TERMINAL}${room}\u001b[H\u001b[2J`);
         this.#show(Buffer.from(message.data), Buffer.byteLength(message.data));
         this.#became(message.writer);
@@ -114,7 +115,12 @@ class AttachedTerminal {
       case "writer":
         this.#became(message.writer);
         return;
+      case "input":
+        this.#isStuck = message.unread > 0;
+        this.#became(this.#writer);
+        return;
       case "ended":
+        this.#isStuck = false;
         this.#isRunning = false;
         this.#say(`${this.#name} has ended: ${oneLine(message.reason)}`);
         return;
@@ -148,14 +154,7 @@ class AttachedTerminal {
 
   #write(data: string): void {
     if (this.#writer !== "you" || !this.#isRunning) return;
-    const characters = data.isWellFormed() ? data : data.toWellFormed();
-    for (let at = 0; at < characters.length; ) {
-      let end = Math.min(at + PIECE, characters.length);
-      // Never cuts a surrogate pair.
-      if (/[\ud800-\udbff]/.test(characters[end - 1] ?? "")) end -= 1;
-      this.#send({ type: "input", data: characters.slice(at, end) });
-      at = end;
-    }
+    for (const piece of inputPieces(data)) this.#send({ type: "input", data: piece });
   }
 
   #take(): void {
@@ -167,7 +166,8 @@ class AttachedTerminal {
   #became(writer: WriterState): void {
     this.#writer = writer;
     const who = writer === "another" ? "someone else is writing" : "view only";
-    const words = writer === "you" ? "you write" : `${who}, Ctrl-T takes over`;
+    const reads = this.#isStuck ? "you write, but it doesn't read, Ctrl-C interrupts" : "you write";
+    const words = writer === "you" ? reads : `${who}, Ctrl-T takes over`;
     // In the title, because a line of ours would be overwritten or would get in the program's way.
     process.stdout.write(`\u001b]0;${this.#name}: ${words}, Ctrl-] detaches\u0007`);
   }

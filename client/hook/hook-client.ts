@@ -1,7 +1,7 @@
 /** Perl or curl on this machine. Either sends a hook event to the local socket faster than Node. */
-import { spawnSync } from "node:child_process";
 import { accessSync, constants } from "node:fs";
 import { delimiter, isAbsolute, join } from "node:path";
+import { outputAtOnce } from "../../platform/program-output.ts";
 
 export interface HookClient {
   program: "perl" | "curl";
@@ -53,8 +53,7 @@ function findProgram(path: string, name: string): string | null {
 
 /** Standard output; empty if the program can't be run. */
 function answer(program: string, args: readonly string[]): string {
-  const { stdout } = spawnSync(program, args, { encoding: "utf8", timeout: WAIT_MS });
-  return stdout ?? "";
+  return outputAtOnce(program, args, WAIT_MS);
 }
 
 function isExecutable(file: string): boolean {

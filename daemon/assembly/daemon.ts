@@ -28,6 +28,9 @@ import type { DaemonOptions } from "./options.ts";
 import { SERVICES } from "./services.ts";
 import { Supervisor } from "./supervisor.ts";
 
+/** A service that takes longer to stop is left behind. */
+const STOP_SECONDS = 15;
+
 export interface RunningDaemon {
   socket: string;
   /** Null when the Web listener didn't start; `svc doctor` says why. */
@@ -67,7 +70,7 @@ export async function runDaemon(options: DaemonOptions): Promise<RunningDaemon> 
         random,
         projects: new RealProjectFiles(options.home),
         log,
-        processes: new RealProcesses(),
+        processes: new RealProcesses(clock),
         processTable: processTable(host.platform),
         socketPeers: new RealSocketPeers(host.platform),
         network,
@@ -117,15 +120,18 @@ async function serve(given: Omit<Given, "stop">, log: LogFile): Promise<RunningD
   async function end(): Promise<void> {
     log.info("stopping");
     try {
-      await (await starting).stop();
-      lock.release();
-      log.info("stopped");
+      await (await starting).stop({ clock: given.clock, log, seconds: STOP_SECONDS });
     } catch (error) {
-      // A disk that fails at the end must not keep the process alive: its lock ends with it.
+      // Nothing that fails at the end may keep the Home: the process ends.
       log.error("stopped with errors", errorFields(error));
     }
-    log.close();
-    tellEnded();
+    try {
+      lock.release();
+      log.info("stopped");
+      log.close();
+    } finally {
+      tellEnded();
+    }
   }
   const fail = (error: unknown): void => {
     log.error("uncaught", errorFields(error));

@@ -2,6 +2,8 @@
  * Makes and starts the services of a list in order, stops them in the opposite one, and knows how
  * they are.
  */
+import type { Clock } from "../../platform/clock.ts";
+import { errorFields, type Log } from "../../platform/log.ts";
 import type { HealthCheck } from "../../shared/health.ts";
 import type { HandlersOf } from "../../shared/operations/handlers.ts";
 import type { OperationName } from "../../shared/operations/registry.ts";
@@ -23,6 +25,13 @@ export interface Subset<Given, Parts> {
       parts: Given & Parts & Whole,
     ) => StandIn<Parts[Name]> | Promise<StandIn<Parts[Name]>>;
   };
+}
+
+/** How long a service may take to stop, and where it is told what went wrong. */
+export interface StopBound {
+  clock: Pick<Clock, "after">;
+  log: Pick<Log, "error">;
+  seconds: number;
 }
 
 export class Supervisor<Parts extends object> {
@@ -81,12 +90,12 @@ export class Supervisor<Parts extends object> {
   }
 
   /**
-   * Stops the services, the last one first; idempotent. One that fails keeps none from stopping;
-   * rejects with its error then.
+   * Stops the services, the last one first; idempotent. One that fails, or takes longer than
+   * `bound` allows, keeps none from stopping; rejects with the first error then.
    */
-  stop(): Promise<void> {
+  stop(bound?: StopBound): Promise<void> {
     this.#isRunning = false;
-    return (this.#stopping ??= this.#stop());
+    return (this.#stopping ??= this.#stop(bound));
   }
 
   get #health() {
@@ -103,12 +112,14 @@ export class Supervisor<Parts extends object> {
     await service.start?.();
   }
 
-  async #stop(): Promise<void> {
+  async #stop(bound?: StopBound): Promise<void> {
     const errors: unknown[] = [];
-    for (const { service } of this.#services.toReversed()) {
+    for (const { name, service } of this.#services.toReversed()) {
       try {
-        await service.stop?.();
+        const stopped = (async () => service.stop?.())();
+        await (bound === undefined ? stopped : inTime(name, stopped, bound));
       } catch (error) {
+        bound?.log.error("stop failed", { service: name, ...errorFields(error) });
         errors.push(error);
       }
     }
@@ -125,4 +136,14 @@ export class Supervisor<Parts extends object> {
       isRunning: () => this.#isRunning,
     };
   }
+}
+
+/** Rejects when `stopped` takes too long; what becomes of it then is of no interest. */
+function inTime(name: string, stopped: Promise<void>, { clock, seconds }: StopBound): Promise<void> {
+  return new Promise((resolve, reject) => {
+    const late = clock.after(seconds * 1000, () =>
+      reject(new Error(`${name} didn't stop within ${seconds} s`)),
+    );
+    stopped.then(resolve, reject).finally(() => late.cancel());
+  });
 }

@@ -17,6 +17,8 @@ import type { AttachedViewer, ViewerPort } from "./terminal/terminal.ts";
 
 /** The daemon's own end can't wait as long as a person's stop. */
 const CLOSE_SECONDS = 2;
+/** What isn't gone by then, or whose end the disk doesn't take, is left to the next start. */
+const LEFT_BEHIND_SECONDS = 8;
 
 export class Runtimes implements ActorRunner {
   readonly #deps: ActorProcessDependencies;
@@ -161,13 +163,13 @@ export class Runtimes implements ActorRunner {
     });
   }
 
-  /** Sends the runtime's interrupt key. Throws not_running. */
+  /** Sends the runtime's interrupt key. Throws not_running, or overloaded when it isn't read. */
   interrupt(groupId: string, actorId: string): void {
     const slot = this.#launches.find(groupId, actorId);
     const run = slot?.run;
     if (slot === undefined || run === null || run === undefined)
       throw new Refusal("not_running", { remedy: `Start it with 'svc actor start ${actorId}'.` });
-    slot.terminal.write(entryOf(run.launch.runtime).interrupt);
+    slot.terminal.interrupt(entryOf(run.launch.runtime).interrupt);
     this.#deps.reports.interrupted(run.launch);
   }
 
@@ -191,16 +193,32 @@ export class Runtimes implements ActorRunner {
     this.#processes.startNoMore();
     for (const stop of this.#stops.splice(0)) stop();
     const reason = "the daemon stopped";
-    await Promise.all([
+    const stop = (slot: Slot) => this.#processes.stop(slot, reason, CLOSE_SECONDS);
+    const stops = [
       ...this.#launches
         .slots()
-        .map((slot) => this.#processes.inTurn(slot, () => this.#processes.stop(slot, reason, CLOSE_SECONDS))),
+        .map((slot) => ({ slot, ended: this.#processes.inTurn(slot, () => stop(slot)) })),
       // They are being stopped already, with more patience.
-      ...this.#launches
-        .leaving()
-        .flatMap((slot) => [this.#processes.stop(slot, reason, CLOSE_SECONDS), slot.last]),
-    ]);
+      ...this.#launches.leaving().flatMap((slot) => [
+        { slot, ended: stop(slot) },
+        { slot, ended: slot.last },
+      ]),
+    ];
+    // One that fails or doesn't end keeps none of the others.
+    const ended = Promise.all(
+      stops.map(({ slot, ended }) =>
+        ended.catch((error: unknown) => this.#processes.log("stop", slot.group, slot.actor_id, error)),
+      ),
+    );
+    await Promise.race([ended, this.#leftBehind(ended)]);
     await this.#launches.lastRuns.settled();
+  }
+
+  #leftBehind(ended: Promise<unknown>): Promise<void> {
+    return new Promise((resolve) => {
+      const late = this.#deps.clock.after(LEFT_BEHIND_SECONDS * 1000, resolve);
+      void ended.then(() => late.cancel());
+    });
   }
 
   /** Throws group_not_found or group_busy when the Group has just been deleted or reset. */

@@ -5,6 +5,7 @@ import { openTerminal } from "../../client/actor-terminal.ts";
 import { TerminalOutput } from "../../client/terminal-output.ts";
 import { actorName } from "../../shared/actor-words.ts";
 import type { TerminalMessage, TerminalRequest, WriterState } from "../../shared/terminal.ts";
+import { inputPieces } from "../../shared/terminal-input.ts";
 import type { Parts } from "../parts.ts";
 import { plain } from "../plain.ts";
 
@@ -33,6 +34,8 @@ class ActorTerminal implements vscode.Pseudoterminal {
   #writer: WriterState = "nobody";
   #size: vscode.TerminalDimensions | undefined;
   #isClosed = false;
+  /** What was said last of keys that weren't taken. */
+  #refusal = "";
   readonly #reopen = (): void => {
     if (this.#parts.link.state === "online" && this.#socket === null) void this.#connect();
   };
@@ -71,7 +74,8 @@ class ActorTerminal implements vscode.Pseudoterminal {
       if (this.#size !== undefined)
         this.#send({ type: "resize", columns: this.#size.columns, rows: this.#size.rows });
     }
-    this.#send({ type: "input", data });
+    this.#refusal = "";
+    for (const piece of inputPieces(data)) this.#send({ type: "input", data: piece });
   }
 
   async #offerToTake(): Promise<void> {
@@ -130,11 +134,19 @@ class ActorTerminal implements vscode.Pseudoterminal {
       case "writer":
         this.#writer = message.writer;
         break;
+      case "input":
+        if (message.unread > 0)
+          this.#note(
+            "The program doesn't read what is typed. It gets it when it reads again; Ctrl-C interrupts it.",
+          );
+        break;
       case "ended":
         this.#note(plain(message.reason));
         break;
       case "error":
-        this.#note(plain(message.error.message));
+        // A paste of several messages is refused more than once.
+        if (message.error.message !== this.#refusal) this.#note(plain(message.error.message));
+        this.#refusal = message.error.message;
         break;
     }
   }

@@ -1,9 +1,8 @@
 /** A person at an Actor's terminal: reads its screen as it is drawn, and presses keys. */
 
-import { Screen } from "../../daemon/runtimes/terminal/screen.ts";
 import { TerminalClient } from "../runtimes/terminal-client.ts";
+import { quietScreen } from "../support/quiet-screen.ts";
 import { until } from "../support/until.ts";
-
 import { type AgentsSetting, PATIENCE } from "./setting.ts";
 
 /** A question that has just appeared takes no key for a moment; a busy machine takes one late. */
@@ -77,7 +76,7 @@ export class Person {
     if (last === undefined) return [];
     const read = screens.length + output.length;
     if (read === this.#read) return this.#lines;
-    const screen = new Screen(last.columns, last.rows, { answer: () => {}, reads: () => {} });
+    const screen = quietScreen(last.columns, last.rows);
     await new Promise<void>((drawn) => screen.write(last.data + output, drawn));
     this.#lines = screen.lines().map((line) => line.replaceAll("\u00a0", " ").trimEnd());
     this.#read = read;

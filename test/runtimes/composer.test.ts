@@ -8,9 +8,10 @@ import { join } from "node:path";
 import * as z from "zod";
 import { CATALOGUE, entryOf } from "../../daemon/runtimes/catalogue.ts";
 import { hasStarted, linesBehindPaste, look } from "../../daemon/runtimes/input/composer.ts";
-import { Screen } from "../../daemon/runtimes/terminal/screen.ts";
+import type { Screen } from "../../daemon/runtimes/terminal/screen.ts";
 import { Runtime } from "../../shared/model.ts";
 import { needsMark } from "../../shared/typed-actors.ts";
+import { quietScreen } from "../support/quiet-screen.ts";
 
 const FOLDER = join(import.meta.dirname, "..", "fixtures", "screens");
 
@@ -27,7 +28,7 @@ function recording(file: string): z.infer<typeof Recording> {
 }
 
 function screen(columns: number, rows: number): Screen {
-  return new Screen(columns, rows, { answer: () => {}, reads: () => {} });
+  return quietScreen(columns, rows);
 }
 
 const draw = (on: Screen, output: string): Promise<void> => new Promise((drawn) => on.write(output, drawn));

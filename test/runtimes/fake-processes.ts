@@ -7,7 +7,13 @@ import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Home } from "../../daemon/home/home.ts";
-import type { ProcessExit, Processes, TerminalOptions, TerminalProcess } from "../../platform/processes.ts";
+import type {
+  InputReceipt,
+  ProcessExit,
+  Processes,
+  TerminalOptions,
+  TerminalProcess,
+} from "../../platform/processes.ts";
 import { RealProjectFiles } from "../../platform/real-project-files.ts";
 import { RealRandom } from "../../platform/real-random.ts";
 import { ENVIRONMENT } from "../../shared/names.ts";
@@ -45,8 +51,18 @@ class FakeProcess implements TerminalProcess {
     this.#exits.push(listener);
   }
 
+  readonly unread = 0;
+  readonly isStuck = false;
   onOutput(): void {}
-  write(): void {}
+  onStuck(): void {}
+  write(): InputReceipt {
+    return { state: "written" };
+  }
+  answer(): void {}
+  dropInput(): number {
+    return 0;
+  }
+  interrupt(): void {}
   resize(): void {}
   pause(): void {}
   resume(): void {}

@@ -13,6 +13,7 @@ import type {
 import { entryOf } from "../../daemon/runtimes/catalogue.ts";
 import { Prompter, type PrompterOptions } from "../../daemon/runtimes/input/prompter.ts";
 import type { Findings } from "../../daemon/runtimes/launch/prompt-history.ts";
+import type { InputReceipt } from "../../platform/processes.ts";
 import { RealRandom } from "../../platform/real-random.ts";
 import { TestHome } from "../messaging/setting.ts";
 import { until } from "../support/until.ts";
@@ -61,7 +62,7 @@ export class Runtime {
     } as const;
     this.launch = { ...common, token_digest: tokenDigest, pid: 7, started_at: startedAt };
     const terminal = Object.defineProperties(
-      { write: (text: string) => this.#write(text), settled: async () => {} },
+      { write: (text: string) => this.#write(text), settled: async () => {}, unread: 0 },
       {
         reads: { get: () => this.reads },
         typedAt: { get: () => this.typedAt },
@@ -101,23 +102,24 @@ export class Runtime {
     this.prompter.open();
   }
 
-  #write(text: string): boolean {
+  #write(text: string): InputReceipt {
+    const receipt = { state: "written" } as const;
     if (text === "\r") {
       this.enters += 1;
       this.entered();
       if (this.newLines > 0) {
         this.newLines -= 1;
         this.screen.composer(`[Pasted text #1 +4 lines]${"\n".repeat(this.enters)}`);
-        return true;
+        return receipt;
       }
       this.written.push(this.pasted!);
       this.pasted = null;
       this.screen.composer();
-      return true;
+      return receipt;
     }
     this.pasted = text;
     this.shown(text);
-    return true;
+    return receipt;
   }
 
   /** Its UserPromptSubmit hook. */

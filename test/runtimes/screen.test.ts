@@ -1,13 +1,13 @@
 import assert from "node:assert/strict";
 import * as fc from "fast-check";
-import { Screen } from "../../daemon/runtimes/terminal/screen.ts";
 import { Thinning } from "../../daemon/runtimes/terminal/thinning.ts";
 import { LIMITS } from "../../shared/limits.ts";
+import { quietScreen } from "../support/quiet-screen.ts";
 
 const LINES = LIMITS.terminal.scrollbackLines + 20;
 
 async function drawn(...outputs: string[]): Promise<string> {
-  const screen = new Screen(40, 10, { answer: () => {}, reads: () => {} });
+  const screen = quietScreen(40, 10);
   for (const output of outputs) await new Promise<void>((done) => screen.write(output, done));
   const picture = screen.serialize();
   screen.dispose();

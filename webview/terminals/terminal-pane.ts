@@ -29,6 +29,7 @@ class TerminalPaneElement extends View {
     tool: { attribute: false },
     writer: { state: true },
     running: { state: true },
+    stuck: { state: true },
     reason: { state: true },
     connected: { state: true },
     searching: { state: true },
@@ -46,6 +47,8 @@ class TerminalPaneElement extends View {
   declare tool: TemplateResult | typeof nothing;
   declare writer: WriterState;
   declare running: boolean;
+  /** The program has left input unread for a while. */
+  declare stuck: boolean;
   declare reason: string;
   declare connected: boolean;
   declare searching: boolean;
@@ -67,6 +70,7 @@ class TerminalPaneElement extends View {
     this.tool = nothing;
     this.writer = "nobody";
     this.running = false;
+    this.stuck = false;
     this.reason = "";
     this.connected = false;
     this.searching = false;
@@ -121,6 +125,7 @@ class TerminalPaneElement extends View {
         this.problem = null;
         this.#screen?.restore(message.data, message);
         this.running = message.running;
+        this.stuck = false;
         this.reason = message.reason;
         if (!this.connected) this.#connected(message.writer);
         this.connected = true;
@@ -133,8 +138,13 @@ class TerminalPaneElement extends View {
         this.#setWriter(message.writer);
         this.terminals.writes(this.actor.id, message.writer === "you");
         return;
+      case "input":
+        this.stuck = message.unread > 0;
+        if (!this.stuck) this.problem = null;
+        return;
       case "ended":
         this.running = false;
+        this.stuck = false;
         this.ignored = false;
         this.#setWriter(this.writer);
         this.reason = message.reason;
@@ -177,7 +187,7 @@ class TerminalPaneElement extends View {
     return html`<section class="terminal" aria-label="Terminal of ${name}">
       <header class="terminal-head">
         <h2><bdi>${name}</bdi></h2>
-        <span class="terminal-state ${this.connected && this.running && this.writer !== "another" ? "ordinary" : ""}">${this.#state()}</span>
+        <span class="terminal-state ${this.connected && this.running && !this.stuck && this.writer !== "another" ? "ordinary" : ""}">${this.#state()}</span>
         <span class="head-actions">
           ${this.#take()}
           ${iconButton({ icon: "search", label: `Search the terminal of ${name}`, pressed: this.searching, onClick: () => void this.#find() })}
@@ -231,6 +241,7 @@ class TerminalPaneElement extends View {
   #state(): string {
     if (!this.connected) return "connecting…";
     if (!this.running) return this.reason;
+    if (this.stuck) return "doesn’t read its input";
     if (this.writer === "you") return "writing here";
     return this.writer === "another" ? "writing in another window" : "view only";
   }

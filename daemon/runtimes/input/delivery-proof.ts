@@ -9,12 +9,13 @@
 
 import type { Clock, Timer } from "../../../platform/clock.ts";
 import { errorFields, type Log } from "../../../platform/log.ts";
+import type { InputReceipt } from "../../../platform/processes.ts";
 import type { DeliveryState } from "../../../shared/events.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import type { InputStep, Launch, LaunchReports } from "../../activity/launches.ts";
 import type { NewEvent } from "../../ledger/types.ts";
 import type { GroupChat } from "../../messaging/group-chat.ts";
-import { ENDED_UNREAD, IN_HISTORY } from "../../messaging/kinds.ts";
+import { ENDED_UNREAD, HANDED_BACK, IN_HISTORY } from "../../messaging/kinds.ts";
 import { MessageStatuses } from "../../messaging/messages/statuses.ts";
 import type { RuntimeEntry } from "../catalogue.ts";
 import type { Findings } from "../launch/prompt-history.ts";
@@ -38,6 +39,8 @@ interface Outstanding {
   writtenAt: number;
   /** The runtime was busy when last looked at. */
   wasBusy: boolean;
+  /** Whether the process has room for all of it. */
+  receipt: InputReceipt;
   timer: Timer;
 }
 
@@ -50,7 +53,7 @@ interface Queued {
   isLate: boolean;
 }
 
-type Settled = "queued" | "accepted" | "ambiguous";
+type Settled = "queued" | "accepted" | "ambiguous" | "failed";
 
 const UNCONFIRMED_KEPT = 256;
 const { evidenceSeconds, busySeconds } = LIMITS.prompt;
@@ -91,21 +94,40 @@ export class DeliveryProof {
   }
 
   /** These messages went into the terminal just now. */
-  async written(batchId: string, ids: readonly string[], isBusy: boolean): Promise<void> {
-    const { launch, entry, clock } = this.#options;
+  async written(
+    batchId: string,
+    ids: readonly string[],
+    isBusy: boolean,
+    receipt: InputReceipt,
+  ): Promise<void> {
+    const { clock } = this.#options;
     const outstanding: Outstanding = {
       batch_id: batchId,
       ids: new Set(ids),
       writtenAt: clock.monotonic(),
       wasBusy: isBusy,
+      receipt,
       timer: this.#watch(evidenceSeconds * 1000),
     };
     this.#outstanding = outstanding;
     // A proof from now on is one of this attempt.
     for (const id of ids) this.#forget(id);
-    if (entry.evidence === "none" || !launch.has_hooks) {
+    if (receipt.state !== "waiting") await this.passedOn(batchId);
+  }
+
+  /**
+   * The process has room for all of a batch now, or what waited was dropped: then it never had it
+   * whole, and gets it again.
+   */
+  async passedOn(batchId: string): Promise<void> {
+    const { launch, entry, clock } = this.#options;
+    const outstanding = this.#outstanding;
+    if (outstanding?.batch_id !== batchId) return;
+    const ids = [...outstanding.ids];
+    if (outstanding.receipt.state === "dropped") await this.#settle(outstanding, ids, "failed", HANDED_BACK);
+    else if (entry.evidence === "none" || !launch.has_hooks)
       await this.#settle(outstanding, ids, "ambiguous", "no_proof_possible");
-    }
+    else outstanding.writtenAt = clock.monotonic();
   }
 
   /**
@@ -130,7 +152,7 @@ export class DeliveryProof {
 
   /**
    * The process is gone. Its history decides. Where that says nothing, it never read what it had
-   * only queued, and anything else unproved stays unconfirmed.
+   * only queued or had no room for, and anything else unproved stays unconfirmed.
    */
   async close(reason: string): Promise<void> {
     for (const stop of this.#stops.splice(0)) stop();
@@ -138,6 +160,7 @@ export class DeliveryProof {
     const left = this.#outstanding;
     left?.timer.cancel();
     this.#outstanding = null;
+    const isOut = left?.receipt.state === "written";
     const batches = new Map<string, string>();
     for (const [id, { batch_id: batchId, isLate }] of this.#queued) if (!isLate) batches.set(id, batchId);
     for (const id of left?.ids ?? []) batches.set(id, left!.batch_id);
@@ -151,7 +174,7 @@ export class DeliveryProof {
     const events = [...batches].flatMap(([id, batchId]) => {
       // It was answered, or delivered again on purpose, in the meantime.
       if (!isRemoved && !isClaimed(id)) return [];
-      return [this.#event(id, batchId, ...decided(id, findings, this.#queued.has(id), reason))];
+      return [this.#event(id, batchId, ...decided(id, findings, this.#queued.has(id) || (left?.ids.has(id) === true && !isOut), reason))];
     });
     for (const [id, batchId] of late) events.push(...this.#lateEvents(id, batchId, findings));
     this.#queued.clear();
@@ -262,7 +285,8 @@ export class DeliveryProof {
     const doing = reports.doing(launch);
     const isBusy = doing === "working" || doing === "waiting";
     const isLong = clock.monotonic() - outstanding.writtenAt > busySeconds * 1000;
-    if ((isBusy || outstanding.wasBusy) && !isLong) {
+    const isWaiting = outstanding.receipt.state === "waiting";
+    if (isWaiting || ((isBusy || outstanding.wasBusy) && !isLong)) {
       outstanding.wasBusy = isBusy;
       outstanding.timer = this.#watch(evidenceSeconds * 1000);
       return;

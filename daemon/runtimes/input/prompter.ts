@@ -8,6 +8,7 @@
 
 import type { Timer } from "../../../platform/clock.ts";
 import { errorFields } from "../../../platform/log.ts";
+import type { InputReceipt } from "../../../platform/processes.ts";
 import type { Random } from "../../../platform/random.ts";
 import type { DeliveryState } from "../../../shared/events.ts";
 import { LIMITS } from "../../../shared/limits.ts";
@@ -26,6 +27,16 @@ export interface PrompterOptions extends ProofOptions {
   random: Random;
   /** Called when the reason why messages wait has changed. */
   changed(): void;
+}
+
+/** A batch in the terminal. */
+interface Written {
+  batch_id: string;
+  ids: readonly string[];
+  text: string;
+  receipt: InputReceipt;
+  /** Enter was pressed after it. */
+  isEntered: boolean;
 }
 
 const RETRY_STORAGE_MS = 5000;
@@ -122,8 +133,9 @@ export class Prompter {
     const hold = this.#hold();
     this.#wait(hold);
     if (hold !== null) return;
-    const entered = await chat.inbox(launch.actor_id).inTurn(() => this.#handOver());
-    if (entered !== null) await this.#readiness.insist(entered, () => this.#closed);
+    const written = await chat.inbox(launch.actor_id).inTurn(() => this.#handOver());
+    const isEntered = written !== null && (written.isEntered || (await this.#enterLate(written)));
+    if (isEntered) await this.#readiness.insist(written.text, () => this.#closed);
     this.#again = true;
   }
 
@@ -161,11 +173,11 @@ export class Prompter {
   }
 
   /**
-   * Claims the oldest that waits and writes it. Runs in the Actor's turn. Returns the text after
-   * which Enter was pressed, or null.
+   * Claims the oldest that waits and writes it. Runs in the Actor's turn. Null if nothing was
+   * written.
    */
-  async #handOver(): Promise<string | null> {
-    const { chat, launch, entry, terminal, clock, random, reports } = this.#options;
+  async #handOver(): Promise<Written | null> {
+    const { chat, launch, terminal, clock, random, reports } = this.#options;
     const parcels = this.#select();
     if (parcels.length === 0) return null;
     const batchId = `b_${random.uuid().replaceAll("-", "")}`;
@@ -181,16 +193,32 @@ export class Prompter {
     // Much may have happened while the disk worked. Output that arrived since is drawn first.
     await terminal.settled();
     const hold = this.#closed ? { reason: "" } : this.#hold();
-    if (hold !== null || !terminal.write(asPaste(text))) {
+    const receipt = hold === null ? terminal.write(asPaste(text)) : null;
+    if (receipt === null) {
       this.#wait(hold);
       await chat.ledger.appendAll(ids.map((id) => this.#event(id, batchId, "failed", HANDED_BACK)));
       return null;
     }
     chat.inbox(launch.actor_id).handedOutAt = clock.monotonic();
     // When in doubt, Enter isn't pressed. A person may still press it, and that counts too.
-    const isEntered = (await this.#readiness.takes(text, () => this.#closed)) && terminal.write(entry.submit);
-    await this.#proof.written(batchId, ids, isBusy);
-    return isEntered ? text : null;
+    const isEntered = await this.#enter(text, receipt);
+    await this.#proof.written(batchId, ids, isBusy, receipt);
+    return { batch_id: batchId, ids, text, receipt, isEntered };
+  }
+
+  async #enter(text: string, receipt: InputReceipt): Promise<boolean> {
+    const { terminal, entry } = this.#options;
+    const takes = await this.#readiness.takes(text, receipt, () => this.#closed);
+    return takes && terminal.write(entry.submit) !== null;
+  }
+
+  /** The process didn't read when this was written. Presses Enter once it has read it. */
+  async #enterLate({ batch_id: batchId, text, receipt }: Written): Promise<boolean> {
+    if (receipt.state === "written" || this.#closed) return false;
+    const isRead = await this.#readiness.reads(receipt, () => this.#closed);
+    if (this.#closed) return false;
+    await this.#proof.passedOn(batchId);
+    return isRead && this.#enter(text, receipt);
   }
 
   /** The oldest of what waits, up to the limits of one prompt. */

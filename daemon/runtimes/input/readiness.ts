@@ -5,9 +5,11 @@
  */
 
 import type { Clock } from "../../../platform/clock.ts";
+import type { InputReceipt } from "../../../platform/processes.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import type { StoredActor } from "../../../shared/model.ts";
 import { WAITS_IN_INBOX } from "../../../shared/names.ts";
+import { sizeWords } from "../../../shared/size-words.ts";
 import type { Launch, LaunchReports } from "../../activity/launches.ts";
 import type { RuntimeEntry } from "../catalogue.ts";
 import type { ActorTerminal } from "../terminal/terminal.ts";
@@ -42,6 +44,8 @@ export function screenOf(entry: RuntimeEntry, terminal: ActorTerminal): Look | n
   const { view } = terminal;
   return entry.input === null || view === null ? null : look(view, entry.input);
 }
+
+const UNREAD_LOOK_MS = 250;
 
 /** Its owner may allow it. */
 export const HOLD_IN_INBOX = `${WAITS_IN_INBOX} (--prompts allows it)`;
@@ -80,6 +84,10 @@ export class Readiness {
       const reason = "its terminal hasn't shown that it reads prompts (bracketed paste is off)";
       return { reason, isOfScreen: true, needsPerson: true };
     }
+    if (terminal.unread > 0) {
+      const reason = `it hasn't read ${sizeWords(terminal.unread)} of its input`;
+      return { reason, retryMs: UNREAD_LOOK_MS };
+    }
     const typing = terminal.typedAt + typingSeconds * 1000 - now;
     if (typing > 0) return { reason: "someone is typing in its terminal", retryMs: typing };
     if (seen?.kind === "empty") this.#emptyAt = now;
@@ -99,10 +107,10 @@ export class Readiness {
 
   /**
    * Whether Enter may be pressed after a paste: once the input line shows it, and no one has typed
-   * since. `text` is the paste's. False if it doesn't show in time, or `isOver` says that nothing
-   * more can come.
+   * since. `text` is the paste's. False if it doesn't show in time or isn't even read, or `isOver`
+   * says that nothing more can come.
    */
-  async takes(text: string, isOver: () => boolean): Promise<boolean> {
+  async takes(text: string, receipt: InputReceipt, isOver: () => boolean): Promise<boolean> {
     const { launch, entry, terminal, clock, reports } = this.#options;
     const began = clock.monotonic();
     this.#takenAt = Number.NEGATIVE_INFINITY;
@@ -115,7 +123,8 @@ export class Readiness {
       if (view === null || isOver() || typedAt >= began) return false;
       const lines = entry.input === null ? 0 : linesBehindPaste(view, entry.input, ending);
       // Its hooks tell of a question before the screen shows it.
-      const holds = lines !== null && reports.doing(launch) !== "waiting";
+      const isRead = receipt.state === "written";
+      const holds = isRead && lines !== null && reports.doing(launch) !== "waiting";
       if (holds && (isShown || entry.pasteMs === 0 || entry.input === null)) {
         this.#takenAt = clock.monotonic();
         this.#linesBefore = lines;
@@ -125,6 +134,12 @@ export class Readiness {
       isShown = holds;
       await this.#pause(holds ? entry.pasteMs : pasteLookMs);
     }
+  }
+
+  /** Resolves when the process has made room for what was written, or never will; says which. */
+  async reads(receipt: InputReceipt, isOver: () => boolean): Promise<boolean> {
+    while (receipt.state === "waiting" && !isOver()) await this.#pause(lookMs);
+    return receipt.state === "written";
   }
 
   /**
@@ -148,7 +163,7 @@ export class Readiness {
         const lines = linesBehindPaste(view, entry.input, ending);
         if (lines === null) return;
         if (lines === this.#linesBefore + pressed) {
-          if (!terminal.write(entry.submit)) return;
+          if (terminal.write(entry.submit) === null) return;
           pressed += 1;
         }
       }

@@ -12,6 +12,7 @@ import { tellReplaced } from "../../../platform/replaced.ts";
 import { Refusal } from "../../../shared/errors.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import type { StoredActor } from "../../../shared/model.ts";
+import { sizeWords } from "../../../shared/size-words.ts";
 import type { LaunchReports } from "../../activity/launches.ts";
 import type { OpenGroup } from "../../groups/group.ts";
 import type { GroupRegistry } from "../../groups/registry.ts";
@@ -165,7 +166,12 @@ export class ActorProcesses {
       drawn: () => run.prompter?.drawn(),
       typed: () => reports.typed(run.launch),
       interrupted: () => reports.interrupted(run.launch),
+      stuck: () => {
+        run.prompter?.consider();
+        this.#launches.tellWaiting(slot);
+      },
       exited: tellExited,
+      failed: (error) => this.#failed(slot, run, error),
     });
     run.stored = await this.#launches.identities.bind(group, run.stored, process.pid);
     run.launch = launchOf(run.stored);
@@ -206,10 +212,26 @@ export class ActorProcesses {
     await run.over;
   }
 
+  /** Its terminal can't go on. Nothing else is concerned. */
+  #failed(slot: Slot, run: Run, error: unknown): void {
+    const { group, actor_id: actorId } = slot;
+    this.log("terminal", group, actorId, error);
+    void this.inTurn(slot, async () => {
+      if (slot.run !== run) return;
+      // Its message may quote what the terminal showed.
+      const what = error instanceof Error ? error.name : typeof error;
+      await this.stop(slot, `its terminal failed in svc (${what}); the daemon's log says where`);
+      const data = { actor_id: actorId, reason: "terminal_failed" };
+      await group.note({ kind: "actor.stop", by: "system", data });
+    }).catch((failed: unknown) => this.log("stop", group, actorId, failed));
+  }
+
   /** The process has ended, and its output was passed on. */
   async #over(slot: Slot, run: Run, exit: ProcessExit): Promise<void> {
     const { group, actor_id: actorId } = slot;
-    const reason = run.requested ?? exitWords(exit);
+    const unread = run.process?.unread ?? 0;
+    const left = unread === 0 ? "" : `; it never read ${sizeWords(unread)} of its input`;
+    const reason = `${run.requested ?? exitWords(exit)}${left}`;
     const chat = this.#deps.messaging.find(group.group_id);
     const { generation, runtime } = run.launch;
     const inHand =

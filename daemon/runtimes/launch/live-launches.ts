@@ -11,6 +11,7 @@ import type { Processes, TerminalProcess } from "../../../platform/processes.ts"
 import type { Random } from "../../../platform/random.ts";
 import { Signal } from "../../../platform/signal.ts";
 import type { StoredActor } from "../../../shared/model.ts";
+import { sizeWords } from "../../../shared/size-words.ts";
 import { isInboxOnly } from "../../../shared/typed-actors.ts";
 import type { Launch, LaunchEnd, Launches } from "../../activity/launches.ts";
 import type { OpenGroup } from "../../groups/group.ts";
@@ -19,6 +20,7 @@ import type { GroupRegistry } from "../../groups/registry.ts";
 import { entryOf } from "../catalogue.ts";
 import type { Prompter } from "../input/prompter.ts";
 import { HOLD_IN_INBOX, screenOf } from "../input/readiness.ts";
+import { Drawing } from "../terminal/drawing.ts";
 import { ActorTerminal } from "../terminal/terminal.ts";
 import type { Choice } from "./conversation.ts";
 import { LastRuns } from "./last-run.ts";
@@ -83,10 +85,12 @@ export class LiveLaunches implements Launches {
   readonly #leaving = new Set<Slot>();
   readonly #started = new Signal<[launch: Launch]>();
   readonly #ended = new Signal<[launch: Launch, end: LaunchEnd]>();
+  readonly #drawing: Drawing;
   readonly #waiting = new Signal<[groupId: string, actorId: string]>();
 
   constructor(deps: LiveLaunchesDependencies) {
     this.#deps = deps;
+    this.#drawing = new Drawing(deps.clock);
     this.identities = new LaunchIdentities(deps);
     this.lastRuns = new LastRuns({
       ...deps,
@@ -117,7 +121,7 @@ export class LiveLaunches implements Launches {
       group,
       actor_id: id,
       generation,
-      terminal: new ActorTerminal(clock),
+      terminal: new ActorTerminal(clock, this.#drawing),
       run: null,
       starting: null,
       // An earlier Actor with this id has files of the same names.
@@ -216,6 +220,7 @@ export class LiveLaunches implements Launches {
     const slot = this.#slots.get(key(groupId, actorId));
     const run = slot?.run ?? null;
     if (slot === undefined || run === null) return "";
+    if (slot.terminal.isStuck) return `hasn't read ${sizeWords(slot.terminal.unread)} of its input`;
     // While it is being redrawn, what it said before still counts.
     if (this.#deps.clock.monotonic() - slot.terminal.lastOutput > STILL_MS) {
       const seen = screenOf(entryOf(runtime), slot.terminal);

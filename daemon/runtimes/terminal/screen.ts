@@ -5,6 +5,7 @@
 import * as serializeModule from "@xterm/addon-serialize";
 import * as headlessModule from "@xterm/headless";
 import { LIMITS } from "../../../shared/limits.ts";
+import type { Drawing, Drawn } from "./drawing.ts";
 import type { ScreenView } from "./screen-view.ts";
 
 /** Both are CommonJS: Node gives their names on `default`, bundles and loaders directly. */
@@ -20,20 +21,39 @@ export interface ScreenEvents {
   answer(data: string): void;
   /** The program turned bracketed paste on or off, and so reads pastes now or doesn't. */
   reads(reads: boolean): void;
+  /** The emulator or what is called when something is drawn has thrown: nothing is drawn any more. */
+  failed(error: unknown): void;
 }
+
+/** To draw, and whom to tell then. */
+interface Job {
+  text: string;
+  /** Characters that are drawn. */
+  at: number;
+  drawn(): void;
+}
+
+/** Characters drawn at once. An escape sequence may take ten times as long as text. */
+const PIECE = 16 * 1024;
 
 /** DECTCEM; the emulator reports every mode but this one. */
 const CURSOR_MODE = 25;
 
-export class Screen implements ScreenView {
+export class Screen implements ScreenView, Drawn {
   readonly #terminal: InstanceType<typeof Terminal>;
   readonly #serializer: InstanceType<typeof SerializeAddon>;
   readonly #events: ScreenEvents;
+  readonly #drawing: Drawing;
+  readonly #jobs: Job[] = [];
   #reads = false;
   #showsCursor = true;
+  /** The emulator has a piece that it hasn't drawn. */
+  #isBusy = false;
+  #isOver = false;
 
-  constructor(columns: number, rows: number, events: ScreenEvents) {
+  constructor(columns: number, rows: number, events: ScreenEvents, drawing: Drawing) {
     this.#events = events;
+    this.#drawing = drawing;
     this.#terminal = new Terminal({
       cols: columns,
       rows,
@@ -44,7 +64,9 @@ export class Screen implements ScreenView {
     });
     this.#serializer = new SerializeAddon();
     this.#terminal.loadAddon(this.#serializer);
-    this.#terminal.onData((data) => events.answer(data));
+    this.#terminal.onData((data) => {
+      if (data !== "") this.#guarded(() => events.answer(data));
+    });
     for (const [final, shows] of [
       ["h", true],
       ["l", false],
@@ -90,22 +112,64 @@ export class Screen implements ScreenView {
 
   /** Draws output; `drawn` is called when it is on the screen. */
   write(data: string, drawn: () => void): void {
-    this.#terminal.write(data, () => {
-      const reads = this.#terminal.modes.bracketedPasteMode;
-      if (reads !== this.#reads) {
-        this.#reads = reads;
-        this.#events.reads(reads);
-      }
-      drawn();
-    });
+    if (this.#isOver) return;
+    this.#jobs.push({ text: data, at: 0, drawn });
+    if (!this.#isBusy) this.#drawing.add(this);
   }
 
   /**
    * Calls `drawn` when everything written so far is on the screen, and nothing that is written
-   * later.
+   * later. At once when nothing will be drawn any more.
    */
   settled(drawn: () => void): void {
-    this.#terminal.write("", drawn);
+    if (this.#isOver) drawn();
+    else this.write("", drawn);
+  }
+
+  drawSome(): boolean {
+    const [job] = this.#jobs;
+    if (job === undefined || this.#isBusy) return false;
+    this.#isBusy = true;
+    this.#guarded(() => {
+      const piece = job.text.slice(job.at, job.at + PIECE);
+      job.at += PIECE;
+      // The emulator draws what follows a key at once. Otherwise it would do so in a timer of its
+      // own, where nobody catches what it throws.
+      this.#terminal.input("", true);
+      this.#terminal.write(piece, () => this.#guarded(() => this.#drawn(job)));
+    });
+    return !this.#isBusy && this.#jobs.length > 0;
+  }
+
+  #drawn(job: Job): void {
+    this.#isBusy = false;
+    const reads = this.#terminal.modes.bracketedPasteMode;
+    if (reads !== this.#reads) {
+      this.#reads = reads;
+      this.#events.reads(reads);
+    }
+    if (job.at >= job.text.length) {
+      this.#jobs.shift();
+      job.drawn();
+    }
+    if (this.#jobs.length > 0) this.#drawing.add(this);
+  }
+
+  #guarded(work: () => void): void {
+    try {
+      work();
+    } catch (error) {
+      this.#end();
+      this.#events.failed(error);
+    }
+  }
+
+  /** Nobody waits for what isn't drawn any more. */
+  #end(): void {
+    if (this.#isOver) return;
+    this.#isOver = true;
+    this.#drawing.remove(this);
+    for (const job of this.#jobs.splice(0)) if (job.text === "") job.drawn();
   }
 
   resize(columns: number, rows: number): void {
@@ -135,6 +199,7 @@ export class Screen implements ScreenView {
   }
 
   dispose(): void {
+    this.#end();
     this.#terminal.dispose();
   }
 }

@@ -4,15 +4,17 @@
  */
 
 import { StringDecoder } from "node:string_decoder";
-import type { Clock } from "../../../platform/clock.ts";
-import type { ProcessExit, TerminalProcess } from "../../../platform/processes.ts";
+import type { Clock, Timer } from "../../../platform/clock.ts";
+import type { InputReceipt, ProcessExit, TerminalProcess } from "../../../platform/processes.ts";
 import { Refusal } from "../../../shared/errors.ts";
 import { LIMITS } from "../../../shared/limits.ts";
+import { sizeWords } from "../../../shared/size-words.ts";
 import type { TerminalMessage, TerminalRequest, WriterState } from "../../../shared/terminal.ts";
 import { Flood } from "../input/flood.ts";
-import { InputWatch } from "../input/input-watch.ts";
+import type { Drawing } from "./drawing.ts";
 import type { Screen } from "./screen.ts";
 import type { ScreenView } from "./screen-view.ts";
+import { TypedInput } from "./typed-input.ts";
 
 /** Where a viewer's messages go. */
 export interface ViewerPort {
@@ -22,7 +24,10 @@ export interface ViewerPort {
 
 /** What a viewer does. */
 export interface AttachedViewer {
-  /** Throws permission_denied for what only the writer may, not_running without a process. */
+  /**
+   * Throws permission_denied for what only the writer may, not_running without a process, overloaded
+   * when the process has left too much input unread.
+   */
   request(request: TerminalRequest): void;
   detach(): void;
 }
@@ -50,19 +55,26 @@ export interface TerminalEvents {
   typed(): void;
   /** Someone interrupted from a keyboard. */
   interrupted(): void;
+  /** The process has stopped to read its input, or has read it now. */
+  stuck(): void;
   exited(exit: ProcessExit): void;
+  /** Something here has thrown. Of this process nothing is shown or written any more. */
+  failed(error: unknown): void;
 }
 
 const { columns: COLUMNS, rows: ROWS, backlogBytes, windowBytes } = LIMITS.terminal;
+/** A window that is being dragged has another size in every frame. */
+const RESIZE_MS = 50;
 
 export class ActorTerminal {
   readonly #viewers = new Set<Viewer>();
   readonly #clock: Pick<Clock, "monotonic" | "after">;
+  readonly #drawing: Drawing;
   #screen: Screen | null = null;
   #process: TerminalProcess | null = null;
   #flood: Flood | null = null;
   #events: TerminalEvents | null = null;
-  #watch = new InputWatch();
+  #input = new TypedInput();
   #writer: Viewer | null = null;
   /**
    * Whose window the size fits: the writer's, and once the writer has left, that of a remaining
@@ -71,6 +83,8 @@ export class ActorTerminal {
   #sized: Viewer | null = null;
   #columns: number = COLUMNS;
   #rows: number = ROWS;
+  #resizing: Timer | null = null;
+  #wanted: { columns: number; rows: number } | null = null;
   #startedAt: string | null = null;
   #reason = "not running";
   #reads = false;
@@ -79,9 +93,11 @@ export class ActorTerminal {
   #lastOutput: number;
   #typedAt = Number.NEGATIVE_INFINITY;
   #hasDraft = false;
+  #hasFailed = false;
 
-  constructor(clock: Pick<Clock, "monotonic" | "after">) {
+  constructor(clock: Pick<Clock, "monotonic" | "after">, drawing: Drawing) {
     this.#clock = clock;
+    this.#drawing = drawing;
     this.#lastOutput = clock.monotonic();
   }
 
@@ -122,46 +138,70 @@ export class ActorTerminal {
   get viewers(): number {
     return this.#viewers.size;
   }
+  /** Bytes of input that the process left unread; those of an ended one it never read. */
+  get unread(): number {
+    return this.#process?.unread ?? 0;
+  }
+  /** The process doesn't read its input. */
+  get isStuck(): boolean {
+    return this.#process?.isStuck === true;
+  }
 
   /** A new process, on an empty screen of the present size. */
   start(process: TerminalProcess, ScreenOf: typeof Screen, startedAt: string, events: TerminalEvents): void {
     this.#screen?.dispose();
-    const screen = new ScreenOf(this.#columns, this.#rows, {
-      answer: (data) => {
-        if (this.#screen === screen) this.#process?.write(data);
+    const guarded = (work: () => void): void => this.#guarded(process, work);
+    const screen = new ScreenOf(
+      this.#columns,
+      this.#rows,
+      {
+        answer: (data) => guarded(() => process.answer(data)),
+        reads: (reads) => {
+          if (this.#screen !== screen) return;
+          this.#reads = reads;
+          events.reads();
+        },
+        failed: (error) => this.#failed(process, error),
       },
-      reads: (reads) => {
-        if (this.#screen !== screen) return;
-        this.#reads = reads;
-        events.reads();
-      },
-    });
+      this.#drawing,
+    );
     this.#screen = screen;
     this.#process = process;
     this.#events = events;
     this.#startedAt = startedAt;
-    this.#watch = new InputWatch();
+    this.#input = new TypedInput();
     this.#reads = false;
     this.#hasDraft = false;
+    this.#hasFailed = false;
     this.#backlog = 0;
     this.#paused = false;
     this.#lastOutput = this.#clock.monotonic();
     const decoder = new StringDecoder("utf8");
     const flood = new Flood(
-      this.#clock,
+      {
+        monotonic: () => this.#clock.monotonic(),
+        after: (milliseconds, task, options) => this.#clock.after(milliseconds, () => guarded(task), options),
+      },
       () => LIMITS.terminal.scrollbackLines + 2 * this.#rows,
       (bytes) => this.#output(process, screen, decoder.write(bytes)),
     );
     this.#flood?.stop();
     this.#flood = flood;
-    process.onOutput((bytes) => {
-      if (this.#process !== process) return;
-      this.#lastOutput = this.#clock.monotonic();
-      flood.push(bytes);
-    });
+    process.onOutput((bytes) =>
+      guarded(() => {
+        this.#lastOutput = this.#clock.monotonic();
+        flood.push(bytes);
+      }),
+    );
+    process.onStuck(() =>
+      guarded(() => {
+        for (const viewer of this.#viewers) this.#tell(viewer, { type: "input", unread: this.#shownUnread });
+        events.stuck();
+      }),
+    );
     process.onExit((exit) => {
       if (this.#process !== process) return;
-      flood.flush();
+      guarded(() => flood.flush());
       this.#process = null;
       this.#reads = false;
       events.exited(exit);
@@ -172,7 +212,7 @@ export class ActorTerminal {
   /** In words, after the process has ended; viewers are told. */
   ended(reason: string): void {
     this.#reason = reason;
-    for (const { port } of this.#viewers) port.message({ type: "ended", reason });
+    for (const viewer of this.#viewers) this.#tell(viewer, { type: "ended", reason });
   }
 
   /** Resolves when all output that came so far is on the screen. */
@@ -185,11 +225,28 @@ export class ActorTerminal {
     await new Promise<void>((resolve) => screen.settled(resolve));
   }
 
-  /** One write; false without a process. */
-  write(data: string): boolean {
-    if (this.#process === null) return false;
-    this.#process.write(data);
-    return true;
+  /** One write; null without a process, or when it doesn't read its input. */
+  write(data: string): InputReceipt | null {
+    const process = this.#process;
+    if (process === null || this.#hasFailed) return null;
+    let receipt: InputReceipt | null = null;
+    this.#guarded(process, () => (receipt = process.write(data)));
+    return receipt;
+  }
+
+  /**
+   * Presses a runtime's interrupt key. A process that doesn't read it is interrupted by a signal
+   * instead, where the key means one. Throws not_running, or overloaded where it doesn't.
+   */
+  interrupt(key: string): void {
+    const process = this.#process;
+    if (process === null || this.#hasFailed) throw new Refusal("not_running");
+    if (this.#input.interrupts(process, key)) return;
+    if (!process.isStuck && process.write(key) !== null) return;
+    throw new Refusal("overloaded", {
+      specifics: `The program has left ${sizeWords(process.unread)} of its input unread, so it wouldn't read the key either.`,
+      remedy: "Try again when it reads, or stop it.",
+    });
   }
 
   /** Throws limit_reached. */
@@ -215,12 +272,14 @@ export class ActorTerminal {
     this.#sendScreen(viewer);
     return {
       request: (request) => this.#request(viewer, request),
-      detach: () => {
-        this.#viewers.delete(viewer);
-        if (this.#writer === viewer) this.#setWriter(null);
-        if (this.#sized === viewer) this.#fit([...this.#viewers].at(-1) ?? null);
-      },
+      detach: () => this.#detach(viewer),
     };
+  }
+
+  #detach(viewer: Viewer): void {
+    this.#viewers.delete(viewer);
+    if (this.#writer === viewer) this.#setWriter(null);
+    if (this.#sized === viewer) this.#fit([...this.#viewers].at(-1) ?? null);
   }
 
   #output(process: TerminalProcess, screen: Screen, text: string): void {
@@ -244,6 +303,38 @@ export class ActorTerminal {
     for (const viewer of this.#viewers) this.#offer(viewer, bytes);
   }
 
+  /** What goes wrong with one process is told once, and then nothing of it is taken any more. */
+  #guarded(process: TerminalProcess, work: () => void): void {
+    if (this.#process !== process || this.#hasFailed) return;
+    try {
+      work();
+    } catch (error) {
+      this.#failed(process, error);
+    }
+  }
+
+  #failed(process: TerminalProcess, error: unknown): void {
+    if (this.#process !== process || this.#hasFailed) return;
+    this.#hasFailed = true;
+    this.#reads = false;
+    this.#flood?.stop();
+    this.#events?.failed(error);
+  }
+
+  /** What one viewer's connection throws is no matter of the others. */
+  #tell(viewer: Viewer, what: TerminalMessage | Uint8Array): void {
+    try {
+      if (what instanceof Uint8Array) viewer.port.output(what);
+      else viewer.port.message(what);
+    } catch {
+      this.#detach(viewer);
+    }
+  }
+
+  get #shownUnread(): number {
+    return this.isStuck ? this.unread : 0;
+  }
+
   #offer(viewer: Viewer, bytes: Uint8Array): void {
     if (viewer.behind) return;
     if (viewer.queue !== null) {
@@ -257,7 +348,7 @@ export class ActorTerminal {
       return;
     }
     viewer.outputBytes += bytes.length;
-    viewer.port.output(bytes);
+    this.#tell(viewer, bytes);
   }
 
   #fallBehind(viewer: Viewer): void {
@@ -281,7 +372,7 @@ export class ActorTerminal {
     viewer.outputBytes = 0;
     viewer.queuedBytes = 0;
     if (screen === null) {
-      viewer.port.message(this.#screenMessage(viewer, ""));
+      this.#tell(viewer, this.#screenMessage(viewer, ""));
       return;
     }
     const queue: Uint8Array[] = [];
@@ -291,9 +382,10 @@ export class ActorTerminal {
       if (viewer.queue !== queue || this.#screen !== screen || !this.#viewers.has(viewer)) return;
       viewer.queue = null;
       viewer.queuedBytes = 0;
-      const data = screen.serialize();
+      const data = this.#hasFailed ? "" : screen.serialize();
       viewer.screenBytes = Buffer.byteLength(data);
-      viewer.port.message(this.#screenMessage(viewer, data));
+      this.#tell(viewer, this.#screenMessage(viewer, data));
+      if (this.isStuck) this.#tell(viewer, { type: "input", unread: this.#shownUnread });
       for (const bytes of queue) this.#offer(viewer, bytes);
     });
   }
@@ -326,8 +418,8 @@ export class ActorTerminal {
         return;
       case "input":
         this.#mustWrite(viewer);
-        if (this.#process === null) throw new Refusal("not_running");
-        this.#input(this.#process, request.data);
+        if (this.#process === null || this.#hasFailed) throw new Refusal("not_running");
+        this.#type(this.#process, request.data);
         return;
       case "resize":
         viewer.size = { columns: request.columns, rows: request.rows };
@@ -342,15 +434,19 @@ export class ActorTerminal {
       this.#resize(viewer.size.columns, viewer.size.rows);
   }
 
-  #input(process: TerminalProcess, data: string): void {
-    const { isTyped, interrupts, hasDraft } = this.#watch.read(data);
+  #type(process: TerminalProcess, data: string): void {
+    const { isTyped, interrupts, hasDraft, isRefused } = this.#input.type(process, data);
     if (isTyped) {
       this.#typedAt = this.#clock.monotonic();
       this.#hasDraft = hasDraft;
       this.#events?.typed();
     }
-    process.write(data);
     if (interrupts) this.#events?.interrupted();
+    if (isRefused)
+      throw new Refusal("overloaded", {
+        specifics: `The program has left ${sizeWords(process.unread)} of its input unread. This was not added.`,
+        remedy: "Wait until it reads, or interrupt it with Ctrl-C.",
+      });
   }
 
   #acknowledged(viewer: Viewer, bytes: number): void {
@@ -360,14 +456,28 @@ export class ActorTerminal {
     this.#catchUp(viewer);
   }
 
+  /** At once, and then at most every RESIZE_MS. */
   #resize(columns: number, rows: number): void {
+    this.#wanted = { columns, rows };
+    if (this.#resizing === null) this.#resizeNow();
+  }
+
+  #resizeNow(): void {
+    const { columns, rows } = this.#wanted!;
+    this.#resizing = null;
     if (columns === this.#columns && rows === this.#rows) return;
-    this.#flood?.flush();
+    this.#resizing = this.#clock.after(RESIZE_MS, () => this.#resizeNow(), { background: true });
     this.#columns = columns;
     this.#rows = rows;
-    this.#process?.resize(columns, rows);
-    this.#screen?.resize(columns, rows);
-    for (const { port } of this.#viewers) port.message({ type: "size", columns, rows });
+    const process = this.#process;
+    if (process === null) this.#screen?.resize(columns, rows);
+    else
+      this.#guarded(process, () => {
+        this.#flood?.flush();
+        process.resize(columns, rows);
+        this.#screen?.resize(columns, rows);
+      });
+    for (const viewer of this.#viewers) this.#tell(viewer, { type: "size", columns, rows });
   }
 
   #mustWrite(viewer: Viewer): void {
@@ -380,8 +490,10 @@ export class ActorTerminal {
   #setWriter(writer: Viewer | null): void {
     if (this.#writer === writer) return;
     this.#writer = writer;
+    const process = this.#process;
+    if (process !== null) this.#guarded(process, () => this.#input.endPaste(process));
     for (const viewer of this.#viewers) {
-      viewer.port.message({ type: "writer", writer: this.#writerFor(viewer) });
+      this.#tell(viewer, { type: "writer", writer: this.#writerFor(viewer) });
     }
   }
 
