@@ -6,6 +6,7 @@ import { type ChildProcess, spawn } from "node:child_process";
 import { chmodSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, isAbsolute, join } from "node:path";
+import { withoutMasters } from "./terminals/masters.ts";
 
 export interface LoginShell {
   /** Path of the shell. */
@@ -73,32 +74,34 @@ function argumentsFor(name: string, command: string): string[] | null {
 function outputOf(shell: LoginShell, args: readonly string[]): Promise<string> {
   const { file, environment, nodeEnvironment, directory, mark, milliseconds, bytes } = shell;
   return new Promise((resolve) => {
+    const masters = withoutMasters();
     // In a session of its own: it has no terminal to wait for, and ends with what it started.
     const child = spawn(file, [...args], {
       cwd: directory,
       env: { ...environment, ...nodeEnvironment },
-      stdio: ["ignore", "pipe", "ignore"],
+      stdio: ["ignore", "pipe", "ignore", ...masters.stdio],
       detached: true,
     });
+    masters.close();
     let output = "";
     let isOver = false;
     const end = (patience: number): void => {
       if (isOver) return;
       isOver = true;
       clearTimeout(timer);
-      child.stdout.destroy();
+      child.stdout?.destroy();
       if (patience === 0) endFamily(child);
       else setTimeout(() => endFamily(child), patience).unref();
       resolve(output);
     };
     const timer = setTimeout(() => end(0), milliseconds);
-    child.stdout.setEncoding("utf8").on("data", (text: string) => {
+    child.stdout?.setEncoding("utf8").on("data", (text: string) => {
       output += text;
       const first = output.indexOf(mark);
       if (first >= 0 && output.indexOf(mark, first + mark.length) >= 0) end(END_MS);
       else if (output.length > bytes) end(0);
     });
-    child.stdout.on("error", () => end(0));
+    child.stdout?.on("error", () => end(0));
     child.on("error", () => end(0));
     child.on("close", () => end(END_MS));
     // Something that it left behind may hold its output open.

@@ -10,6 +10,7 @@ export function outputOf(
   file: string,
   args: readonly string[],
   milliseconds: number,
+  environment: Readonly<Record<string, string | undefined>>,
 ): Promise<string | null> {
   return new Promise((done) => {
     const masters = withoutMasters();
