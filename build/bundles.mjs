@@ -15,7 +15,7 @@ export const NODE_BUNDLES = [
   { name: "websocket", entry: "client/web-socket.ts", budget: 77 * KiB },
   { name: "qr", entry: "cli/qr-code.ts", budget: 48 * KiB },
   { name: "hook", entry: "client/hook/main.ts", budget: 3 * KiB },
-  { name: "daemon", entry: "daemon/main.ts", budget: 3240 * KiB, split: true },
+  { name: "daemon", entry: "daemon/main.ts", budget: 3280 * KiB, split: true },
   { name: "account", entry: "account/main.ts", budget: 2460 * KiB, split: true },
   { name: "demo", entry: "demo/main.ts", budget: 90 * KiB },
 ];
