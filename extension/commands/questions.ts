@@ -9,7 +9,7 @@ import { shownName, shownText } from "../../shared/foreign-text.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import type { Question } from "../../shared/operations/questions.ts";
 import { detailName, detailText, questionWords } from "../../shared/question-words.ts";
-import { quoted } from "../../shared/voice.ts";
+import { labelled, quoted } from "../../shared/voice.ts";
 import { commandId } from "../contributions/commands.ts";
 import type { Parts } from "../parts.ts";
 import { plain } from "../plain.ts";
@@ -129,7 +129,7 @@ async function answer(parts: Parts, given: unknown): Promise<void> {
   }
   const { question_id: questionId, choices } = question;
   const title = parts.instance.find(groupId)?.summary.title ?? groupId;
-  const name = `${plain(actor === undefined ? actorId : actorName(actor))} in ${plain(quoted(title))}`;
+  const name = `${plain(labelled(actor === undefined ? actorId : actorName(actor)))} in ${plain(quoted(title))}`;
   const decision = await decide(name, question);
   if (decision === "workbench") {
     await vscode.commands.executeCommand(commandId("openWorkbench"), { kind: "group", groupId });

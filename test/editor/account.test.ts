@@ -24,8 +24,8 @@ import { Editor, type EditorWindow } from "./editor.ts";
 /** Folder for pictures of each step, for people who want to see them. */
 const PICTURES = process.env["SVC_PICTURES"];
 /** What others may call themselves. */
-const HOSTILE = "Lab $(bell) [x](command:svc.stopDaemon) <b>y</b>";
-const SHOWN = "Lab $ (bell) [x] (command:svc.stopDaemon) <b>y</b>";
+const HOSTILE = "Lab $(bell) [x](command:workbench.action.quit) <b>y</b>";
+const SHOWN = "“Lab $ (bell) [x] (command:workbench.action.quit) <b>y</b>”";
 const INSTANCES = "Other Instances";
 
 describe("an account in the editor", function () {
@@ -110,7 +110,7 @@ describe("an account in the editor", function () {
       await window.row(INSTANCES, SHOWN).click();
       const group = window.row(INSTANCES, /^Lab work/);
       await group.filter({ hasText: "saved" }).waitFor();
-      assert.match((await group.getAttribute("aria-label")) ?? "", /^Group Lab work of Lab .*, saved/);
+      assert.match((await group.getAttribute("aria-label")) ?? "", /^Group Lab work of “Lab .*”, saved/);
       const labels = await window.view(INSTANCES).locator(".monaco-list-row .label-name").allInnerTexts();
       assert.deepEqual([...labels].sort(), [SHOWN, SHOWN, "Lab work"].sort());
       await picture("instances");
@@ -135,7 +135,7 @@ describe("an account in the editor", function () {
       const open = "Open an Instance of the Account in the Browser";
       const popup = await opened(() => window.inline(INSTANCES, SHOWN, open));
       await page
-        .locator(".statusbar-item", { hasText: /^Lab .* opens in the browser, as no editor/ })
+        .locator(".statusbar-item", { hasText: /^“Lab .*” opens in the browser, as no editor/ })
         .waitFor();
       assert.equal(await window.notifications(/opens in the browser/).count(), 0);
       await popup.locator("svc-remote .remote-name", { hasText: "Lab" }).waitFor();

@@ -193,7 +193,7 @@ describe("the ticker and Direct connections in the editor", function () {
       await picture("question");
       await tooltipWhileGroupsChange();
       await row().click();
-      await dialog().getByText("ann in tools asks to use Bash once").waitFor();
+      await dialog().getByText("ann in “tools” asks to use Bash once").waitFor();
       const shown = await dialog().innerText();
       assert.ok(shown.includes(HOSTILE.replace(/[\u202e\u202c]/g, "\ufffd")), shown);
       assert.equal(await dialog().locator("b, .codicon-bell, .dialog-message-detail a").count(), 0);
@@ -218,7 +218,7 @@ describe("the ticker and Direct connections in the editor", function () {
 
     it("can be denied from the notification, which shows names as they are", async () => {
       const { group_id: group } = actor;
-      const title = "[Stop](command:svc.stopDaemon) $(bell) <b>x</b>";
+      const title = "[Stop](command:workbench.action.quit) $(bell) <b>x</b>";
       await owner.result("actor_update", { group_id: group, actor_id: "ann", title });
       const added = { group_id: group, actor_id: "lead", runtime: "claude", runner: "external" } as const;
       const { token_file: tokenFile } = await owner.result("actor_add", added);
@@ -234,10 +234,11 @@ describe("the ticker and Direct connections in the editor", function () {
       });
       await window.row("Needs You", /lead.*asks you for a reply/).waitFor();
       await ask("WAIT for a TOOL");
-      const notification = window.notification(/\[Stop\].*in tools/);
+      const notification = window.notification(/\[Stop\].*in “tools”/);
       await notification.waitFor();
       const said = await notification.innerText();
-      assert.ok(said.includes("[Stop] (command:svc.stopDaemon) $ (bell) <b>x</b> in tools: "), said);
+      const shown = "“[Stop] (command:workbench.action.quit) $ (bell) <b>x</b>” in “tools”";
+      assert.ok(said.includes(`${shown}: `), said);
       assert.equal(
         await notification.locator(".notification-list-item-message a, b, .codicon-bell").count(),
         0,
@@ -245,7 +246,7 @@ describe("the ticker and Direct connections in the editor", function () {
       await picture("question-notification");
       await window.row("Needs You", "[Stop]").filter({ hasText: "asks to use Bash once" }).waitFor();
       await notification.getByText("Answer", { exact: true }).click();
-      await dialog().getByText("in tools asks to use Bash once").waitFor();
+      await dialog().getByText(`${shown} asks to use Bash once`).waitFor();
       await press("Deny", isDecided);
       await until("the agent is told", () => /"deny"/.test(actor.answered().at(-1) ?? ""));
       assert.equal(await window.notifications("asks for your reply").count(), 0);

@@ -162,7 +162,7 @@ describe("the extension in the editor", function () {
     assert.equal(textOf(events.at(-1)), "Please TOOL and WAIT");
     await until("the agent got it", () => readFileSync(log, "utf8").includes("Please TOOL and WAIT"));
     await window.listNotifications();
-    await window.notification(/coder in shop: waits for permission to use Bash/).waitFor();
+    await window.notification(/coder in “shop”: waits for permission to use Bash/).waitFor();
     await picture("waiting");
     await window.clearNotifications();
   });
@@ -290,11 +290,11 @@ describe("the extension in the editor", function () {
   });
 
   it("shows names of others as they are: no icon, no link, no command", async () => {
-    const hostile = "[Stop](command:svc.stopDaemon) $(bell) <b>x</b>";
+    const hostile = "[Stop](command:workbench.action.quit) $(bell) <b>x</b>";
     await owner.result("actor_add", { group_id: await groupId(), actor_id: "mallory", title: hostile });
     const row = window.row("Groups", "[Stop]");
     await row.waitFor();
-    assert.match(await row.innerText(), /\[Stop\] \(command:svc\.stopDaemon\) \$ \(bell\) <b>x<\/b>/);
+    assert.match(await row.innerText(), /\[Stop\] \(command:workbench\.action\.quit\) \$ \(bell\) <b>x<\/b>/);
     assert.equal(await row.locator(".codicon-bell, b, .label-name a, .label-description a").count(), 0);
     const hover = window.page.locator(".monaco-hover:visible", { hasText: "mallory" });
     // When the tree is drawn again under the pointer, the editor shows no tooltip.
@@ -357,7 +357,7 @@ describe("the extension in the editor", function () {
     [window, other] = await Promise.all([editor.window(folder), editor.window(folder, { theme: "light" })]);
     const windows = [window, other];
     const notice = new RegExp(
-      `has version ${OLDER_VERSION}, this extension ${PRODUCT_VERSION}\\. Restarting it ends coder in shop\\.`,
+      `has version ${OLDER_VERSION}, this extension ${PRODUCT_VERSION}\\. Restarting it ends coder in “shop”\\.`,
     );
     for (const one of windows) {
       await one.openSideBar();
@@ -372,7 +372,7 @@ describe("the extension in the editor", function () {
     await picture("older", teller);
     await teller.notification(notice).getByText("Restart to Upgrade").click();
     const dialog = teller.page.locator(".monaco-dialog-box");
-    await dialog.getByText("will end: coder in shop.").waitFor();
+    await dialog.getByText("will end: coder in “shop”.").waitFor();
     assert.equal((await owner.result("daemon_status", {})).pid, pid, "it was restarted unasked");
     await picture("upgrade", teller);
     await dialog.getByText("Restart to Upgrade", { exact: true }).click();
