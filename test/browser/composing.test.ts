@@ -41,7 +41,7 @@ describe("Workbench: composing", () => {
     // A name that nobody has is told, and the message still goes where the last one went.
     await page.locator(".compose-text").pressSequentially("@codr hello");
     await page.locator(".plan", { hasText: "No Actor is named “codr”" }).waitFor();
-    assert.deepEqual(await page.locator(".chip").allInnerTexts(), ["coder"]);
+    assert.deepEqual(await page.locator(".chip bdi").allInnerTexts(), ["coder"]);
   });
 
   it("sends what was typed before the Group and the files had arrived, to whom it names", async () => {

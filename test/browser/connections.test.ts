@@ -162,7 +162,7 @@ describe("Workbench: connections between instances", function () {
 
     const came = message(there, "Please look at the plan");
     await came.locator(".from", { hasText: "Office at office" }).waitFor();
-    assert.equal((await came.locator(".sender").textContent())?.trim(), "person");
+    assert.equal((await came.locator(".sender").textContent())?.trim(), "a person there");
     const download = there.waitForEvent("download");
     await came.locator("button.file").click();
     const saved = await (await download).createReadStream();
@@ -212,7 +212,10 @@ describe("Workbench: connections between instances", function () {
     const came = message(here, "I am, over there");
     await came.locator(".from", { hasText: "Lab at" }).waitFor();
     assert.equal((await came.locator(".sender").textContent())?.trim(), "Head of lab");
-    assert.match((await came.getAttribute("aria-label")) ?? "", /^Head of lab from Lab at .+ to you: /);
+    assert.match(
+      (await came.getAttribute("aria-label")) ?? "",
+      /^Head of lab from outside, key \w{10}, Direct [\w-]{8}: Lab at .+ to you: /,
+    );
     await there.locator(".state", { hasText: "replied" }).waitFor();
     assert.equal(await there.locator(".state", { hasText: "open" }).count(), 0);
     // Neither the one of that title nor the one of that id has answered here.
@@ -272,7 +275,9 @@ describe("Workbench: connections between instances", function () {
     await asked.locator(".state", { hasText: "withdrawn there too" }).waitFor();
     await asked.locator(".state", { hasText: "request cancelled" }).waitFor();
     await message(there, "Answer this at once").locator(".state", { hasText: "request cancelled" }).waitFor();
-    await there.locator("svc-feed", { hasText: "person of Office cancelled the reply request" }).waitFor();
+    await there
+      .locator("svc-feed", { hasText: "person of Office, outside, cancelled the reply request" })
+      .waitFor();
     // Not to the one here of the same id.
     await here
       .locator("svc-feed", { hasText: "you cancelled the reply request to lead at another instance" })

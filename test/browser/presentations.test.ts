@@ -79,7 +79,7 @@ describe("Workbench: presentations", () => {
     await page.getByRole("button", { name: "The plan" }).click();
     const panel = page.locator("svc-presentations");
     await panel.locator("h1", { hasText: "First plan" }).waitFor();
-    assert.equal(await panel.locator(".presentation-title").textContent(), "Plan <b>1</b>");
+    assert.equal(await panel.locator(".presentation-title").textContent(), "“Plan <b>1</b>”");
     await publish(1, "csv", "Table", 'name,sum\n"a, ""b""",=1+1\n');
     await panel.locator("td", { hasText: "=1+1" }).waitFor();
     assert.deepEqual(await panel.locator("td").allTextContents(), ['a, "b"', "=1+1"]);
