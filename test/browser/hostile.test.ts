@@ -56,7 +56,7 @@ describe("Workbench: hostile input", () => {
     const { page } = await setting.window();
     const requests: string[] = [];
     page.on("request", (request) => requests.push(request.url()));
-    await openGroup(page, evil);
+    await openGroup(page, "<img src=x onerror=");
     await page.locator("svc-message").nth(PAYLOADS.length).waitFor();
     await page.locator("input[type=file]").setInputFiles([
       {

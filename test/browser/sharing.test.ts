@@ -215,7 +215,7 @@ describe("Workbench: connections with another account", function () {
     await Promise.all([refreshed(ann, "Ann's machine"), refreshed(ben, "Ben's machine")]);
     await openConnections(ann.page);
     const card = connections(ann.page).locator(".connection");
-    await card.locator("dd", { hasText: "Ben on Ben's machine" }).waitFor({ timeout: PATIENCE_MS });
+    await card.locator("dd", { hasText: "Ben on “Ben’s machine”" }).waitFor({ timeout: PATIENCE_MS });
     await card.locator("dd", { hasText: "there, Office here" }).waitFor();
     await card.locator("dd", { hasText: "by the account service, until" }).waitFor();
     await card.locator(".contacts", { hasText: "Added" }).waitFor();

@@ -108,7 +108,7 @@ describe("Workbench: messages that don't reach another instance", function () {
       "Did this arrive?",
       /not confirmed: The Direct connection was revoked/,
       /It may have reached Lab.*The Direct connection was revoked\./s,
-      /Delivery not confirmed: It isn't known whether your message to 'Lab' .* arrived\. The Direct connection was revoked\./,
+      /Delivery not confirmed: “It isn’t known whether your message to ’Lab’ .* arrived\. The Direct connection was revoked\.”/,
     );
   });
 
