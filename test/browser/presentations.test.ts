@@ -234,7 +234,7 @@ describe("Workbench: presentations", () => {
       await page.locator(".menu-item", { hasText: item }).click();
     };
     await act("Mention it in the message");
-    await page.getByText(`Slot 4: ${name}`).waitFor();
+    await page.getByText(`Slot 4: “${name}”`).waitFor();
     await act("Empty slot 4");
     await panel.getByText("Slot 4 is empty.").waitFor();
     await panel.getByRole("button", { name: "Actions for slot 4" }).click();
@@ -261,7 +261,7 @@ describe("Workbench: presentations", () => {
     await page.getByRole("button", { name: "Presentations, 4, 4 new" }).waitFor();
     const line = page.locator(".system", { hasText: "Costs" });
     const quoted = await page.locator(".system .link", { hasText: "evil" }).innerText();
-    assert.match(quoted, /^“evil”<\/bdi> <b>x<\/b> .{50,60}…”$/);
+    assert.match(quoted, /^“evil’<\/bdi> <b>x<\/b> .{50,60}…”$/);
     await line.getByRole("button", { name: "“Costs”" }).click();
     const panel = page.locator("svc-presentations");
     await panel.getByRole("heading", { name: "Text of Costs" }).waitFor();
