@@ -8,7 +8,7 @@ import type { MessageMode } from "../../shared/model.ts";
 import { openRequests, requestWords } from "../../shared/open-requests.ts";
 import type { InputOf, ResultOf } from "../../shared/operations/registry.ts";
 import { sizeWords } from "../../shared/size-words.ts";
-import { localId, quoted } from "../../shared/voice.ts";
+import { localId, quoted, senderWords } from "../../shared/voice.ts";
 import type { CommandContext } from "../context.ts";
 import { readInput } from "../input.ts";
 import { groupNamed, instanceNamed, remoteGroupNamed } from "../lookup.ts";
@@ -58,9 +58,8 @@ async function remind(context: CommandContext, groupId: string, { data }: Messag
   if (out.json || client.actsAsActor || data.reply_to !== undefined) return;
   const open = await openRequests((name, input) => client.result(name, input), groupId).catch(() => []);
   for (const request of open.filter(({ by }) => data.to.includes(by)).slice(0, REMINDED)) {
-    const who = oneLine(partiesOf(request, oneLine).sender);
     const how = context.suggested(`'svc reply ${request.id} TEXT'`);
-    out.note(`${who} still waits for your reply to “${requestWords(request)}”: ${how}`);
+    out.note(`${senderWords(request)} still waits for your reply to “${requestWords(request)}”: ${how}`);
   }
 }
 

@@ -1,6 +1,7 @@
 /** An Actor's terminal from the command line, in a real terminal. */
 
 import assert from "node:assert/strict";
+import { readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import * as fc from "fast-check";
 import { TerminalOutput } from "../../client/terminal-output.ts";
@@ -53,6 +54,15 @@ class Terminal {
   async ended(): Promise<number> {
     await this.shows(/code \d+[^]*[^-]icanon[^]*[^-]echo /);
     return Number(/code (\d+)/.exec(this.text)![1]);
+  }
+
+  /** Ends the command from outside, as `kill` does. */
+  interrupt(): void {
+    const shell = this.#pty.pid;
+    process.kill(
+      Number.parseInt(readFileSync(`/proc/${shell}/task/${shell}/children`, "utf8"), 10),
+      "SIGTERM",
+    );
   }
 
   kill(): void {
@@ -154,9 +164,7 @@ describe("svc actor attach", () => {
   it("leaves the terminal as it was when a signal ends it", async () => {
     const terminal = attach("shell", "--take");
     await terminal.shows(/you write/);
-    const script = `for p in /proc/[0-9]*; do tr '\\0' ' ' < $p/cmdline 2>/dev/null | grep -q "^${process.execPath} ${SVC} actor attach shell --take --group ${setting.group_id}" && kill -TERM \${p#/proc/}; done`;
-    const { spawnSync } = await import("node:child_process");
-    spawnSync("sh", ["-c", script]);
+    terminal.interrupt();
     assert.equal(await terminal.ended(), 143);
   });
 

@@ -240,7 +240,7 @@ describe("commands", () => {
     const sent = await svc(["send", "hello", "--to", "0123"], { env });
     assert.equal(sent.code, 0);
     const said = new RegExp(
-      `^0123 still waits for your reply to “Which port\\? 'svc actor remove 0123'”: 'svc .*reply ${id} TEXT'$`,
+      `^0123 \\(“1e3”\\) still waits for your reply to “Which port\\? ’svc actor remove 0123’”: 'svc .*reply ${id} TEXT'$`,
       "m",
     );
     assert.match(sent.err, said);
