@@ -1,8 +1,8 @@
 /** Reads and maintains a Group's ledger. */
 import type { Envelope } from "../../client/client.ts";
 import { followLedger } from "../../client/events.ts";
-import type { LedgerEvent } from "../../shared/events.ts";
 import { missingWords } from "../../shared/damage-words.ts";
+import type { LedgerEvent } from "../../shared/events.ts";
 import type { LedgerDamage } from "../../shared/ledger-damage.ts";
 import { recipientWords } from "../../shared/message-parties.ts";
 import type { MessageMode } from "../../shared/model.ts";

@@ -2,7 +2,15 @@
 
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, realpathSync, renameSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
+import {
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  renameSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { groupsOfFolder } from "../../client/folder-groups.ts";
@@ -137,12 +145,14 @@ describe("work trees of Git", function () {
         writeFileSync(join(path, "entry/gitdir"), `${path}/.git\n`);
         writeFileSync(join(path, ".git"), "gitdir: entry\n");
       },
-      "a way around": (path) => writeFileSync(join(path, ".git"), `gitdir: ${own}/../../../.git/worktrees/tree\n`),
-      "itself": (path) => symlinkSync(".git", join(path, ".git")),
-      "nothing": (path) => writeFileSync(join(path, ".git"), ""),
-      "garbage": (path) => writeFileSync(join(path, ".git"), Buffer.from("gitdir: \0\xff\n", "latin1")),
+      "a way around": (path) =>
+        writeFileSync(join(path, ".git"), `gitdir: ${own}/../../../.git/worktrees/tree\n`),
+      itself: (path) => symlinkSync(".git", join(path, ".git")),
+      nothing: (path) => writeFileSync(join(path, ".git"), ""),
+      garbage: (path) => writeFileSync(join(path, ".git"), Buffer.from("gitdir: \0\xff\n", "latin1")),
       "too much": (path) => writeFileSync(join(path, ".git"), `gitdir: ${own}${"/.".repeat(1024 * 1024)}\n`),
-      "a place that is gone": (path) => writeFileSync(join(path, ".git"), "gitdir: /nowhere/.git/worktrees/x\n"),
+      "a place that is gone": (path) =>
+        writeFileSync(join(path, ".git"), "gitdir: /nowhere/.git/worktrees/x\n"),
     })) {
       const path = place();
       write(path);

@@ -9,7 +9,7 @@ import { DaemonClient } from "../../client/client.ts";
 import { homePaths } from "../../client/paths.ts";
 import { runDaemon } from "../../daemon/assembly/daemon.ts";
 import type { ErrorCode } from "../../shared/errors.ts";
-import { temporaryDirectory, removeTemporaryDirectories } from "./setting.ts";
+import { removeTemporaryDirectories, temporaryDirectory } from "./setting.ts";
 
 const HOMES = join(import.meta.dirname, "../fixtures/homes");
 
@@ -24,7 +24,7 @@ interface Opened {
   client: DaemonClient;
   expected: Expected;
   ledger: string;
-  log(): string;
+  log: () => string;
 }
 
 const FILES = ["active.jsonl", "segment-000001.jsonl", "manifest.json"] as const;

@@ -5,8 +5,8 @@
 
 import { replaceFile } from "../../../platform/durable.ts";
 import type { OpenFile } from "../../../platform/files.ts";
-import { isEventId } from "../format/event-id.ts";
 import { checksummed, readChecksummed } from "../format/checksummed.ts";
+import { isEventId } from "../format/event-id.ts";
 import type { History } from "../history.ts";
 import { type Claim, claimOfLast } from "../store/claim.ts";
 import { pathOf, type Storage } from "../store/storage.ts";

@@ -3,8 +3,8 @@
  * what follows.
  */
 import { replaceFile } from "../../../platform/durable.ts";
-import { isEventId } from "../format/event-id.ts";
 import { checksummed, readChecksummed } from "../format/checksummed.ts";
+import { isEventId } from "../format/event-id.ts";
 import type { History } from "../history.ts";
 import type { Follower } from "../index/rebuild.ts";
 import { type Claim, claimOfLast } from "./claim.ts";

@@ -1,6 +1,7 @@
 /** What is refused in a Group whose history is damaged. */
-import { Refusal } from "../../../shared/errors.ts";
+
 import { missingWords } from "../../../shared/damage-words.ts";
+import { Refusal } from "../../../shared/errors.ts";
 import type { LedgerDamage } from "../../../shared/ledger-damage.ts";
 
 export function damagedRefusal(damage: LedgerDamage): Refusal {

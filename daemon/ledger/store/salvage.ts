@@ -15,7 +15,7 @@ import { usedBytes } from "./active-file.ts";
 import { type Claim, claimsMissing } from "./claim.ts";
 import { contradiction, readClaims } from "./claims.ts";
 import { Finding } from "./finding.ts";
-import { ACTIVE, looseInventory, type LoosePart, type Segment } from "./segments.ts";
+import { ACTIVE, type LoosePart, looseInventory, type Segment } from "./segments.ts";
 import { pathOf, type Storage } from "./storage.ts";
 import { damageBehind } from "./tail.ts";
 

@@ -10,8 +10,8 @@ import { History } from "../history.ts";
 import { type Steps, scanLines } from "../index/line-scan.ts";
 import { ParsedHead } from "../parsed-head.ts";
 import type { Projection } from "../types.ts";
-import { Pace } from "./pace.ts";
 import { Finding } from "./finding.ts";
+import { Pace } from "./pace.ts";
 import { ACTIVE, type Segment } from "./segments.ts";
 import { pathOf } from "./storage.ts";
 

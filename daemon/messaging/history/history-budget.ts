@@ -4,13 +4,12 @@
  */
 import { LIMITS } from "../../../shared/limits.ts";
 import type { ResultOf } from "../../../shared/operations/registry.ts";
-import { bytesOf } from "../inbox/reading-budget.ts";
 
 /** The next page continues before the oldest that is left. */
 export function fitting(page: ResultOf<"message_history">): ResultOf<"message_history"> {
   let bytes = 0;
   const left = page.events.findLastIndex((event, at) => {
-    bytes += bytesOf(event);
+    bytes += Buffer.byteLength(JSON.stringify(event));
     return bytes > LIMITS.inbox.batchBytes && at < page.events.length - 1;
   });
   if (left === -1) return page;

@@ -174,7 +174,13 @@ export class DeliveryProof {
     const events = [...batches].flatMap(([id, batchId]) => {
       // It was answered, or delivered again on purpose, in the meantime.
       if (!isRemoved && !isClaimed(id)) return [];
-      return [this.#event(id, batchId, ...decided(id, findings, this.#queued.has(id) || (left?.ids.has(id) === true && !isOut), reason))];
+      return [
+        this.#event(
+          id,
+          batchId,
+          ...decided(id, findings, this.#queued.has(id) || (left?.ids.has(id) === true && !isOut), reason),
+        ),
+      ];
     });
     for (const [id, batchId] of late) events.push(...this.#lateEvents(id, batchId, findings));
     this.#queued.clear();
