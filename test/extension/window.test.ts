@@ -163,10 +163,10 @@ describe("a window's view of the daemon", function () {
     await client.result("actor_add", { ...program, command: ["/bin/cat"], actor_id: "idler" });
     await client.result("actor_start", { group_id: groupId, actor_id: "bob" });
     const running = await runningActors(client);
-    assert.deepEqual(running, ["Bob [x] (command:y) in shop"]);
+    assert.deepEqual(running, ["“Bob [x] (command:y)” in “shop”"]);
     assert.equal(
       versionNotice("0.4.9", running),
-      `The running daemon of svc has version 0.4.9, this extension ${PRODUCT_VERSION}. Restarting it ends Bob [x] (command:y) in shop.`,
+      `The running daemon of svc has version 0.4.9, this extension ${PRODUCT_VERSION}. Restarting it ends “Bob [x] (command:y)” in “shop”.`,
     );
     assert.match(versionNotice("0.4.9", []), new RegExp(`this extension ${PRODUCT_VERSION}\\.$`));
     assert.match(versionNotice("99.0.0", running), /Update the extension\.$/);
