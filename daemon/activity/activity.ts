@@ -5,7 +5,6 @@
 
 import type { Log } from "../../platform/log.ts";
 import { Signal } from "../../platform/signal.ts";
-import { isTerminal } from "../../shared/activity/status.ts";
 import { Refusal } from "../../shared/errors.ts";
 import type { StoredActor } from "../../shared/model.ts";
 import type { activityOperations } from "../../shared/operations/activity.ts";
@@ -15,6 +14,7 @@ import type { HookDecision, questionOperations } from "../../shared/operations/q
 import type { InputOf } from "../../shared/operations/registry.ts";
 import type { OpenGroup } from "../groups/group.ts";
 import type { GroupRegistry } from "../groups/registry.ts";
+import { hasWork } from "./actor-store.ts";
 import { type ActivityListener, GroupActivity, type GroupActivityDependencies } from "./group-activity.ts";
 import { HookStates, refused, type Submitted } from "./hook-states.ts";
 import { isHookRuntime, promptOf, readHook, transcriptOf } from "./hooks/hook.ts";
@@ -213,8 +213,10 @@ export class Activity implements LaunchReports {
     const launch = this.#deps.launches.current(groupId, actor.id);
     if (launch?.generation === actor.generation && this.#hooks.isCutOff(launch)) return true;
     try {
-      const { records } = this.#groups.get(groupId)?.storeOf(actor).committed() ?? { records: new Map() };
-      return [...records.values()].some(({ event }) => event.kind !== "session" && !isTerminal(event.status));
+      const store = this.#groups.get(groupId)?.storeOf(actor);
+      if (store === undefined) return false;
+      const { records } = store.committed();
+      return hasWork(records) || (launch === null && store.wasLeftInWork);
     } catch {
       return false;
     }

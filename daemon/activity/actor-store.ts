@@ -45,6 +45,7 @@ export class ActorStore {
   #writing: Promise<void> | null = null;
   #waiting: Waiting[] = [];
   #trouble: Refusal | null = null;
+  #wasLeftInWork = false;
   #hasMissed = false;
 
   /** `committedEvents` gets the events of each committed change. */
@@ -62,6 +63,13 @@ export class ActorStore {
   /** Including changes that wait for the disk. */
   get latest(): Content {
     return this.#latest;
+  }
+
+  /**
+   * An earlier daemon's last records were of work that hadn't ended, and nothing was reported since.
+   */
+  get wasLeftInWork(): boolean {
+    return this.#wasLeftInWork;
   }
 
   /** The last event couldn't be saved, so the hook state may be out of date. */
@@ -86,6 +94,7 @@ export class ActorStore {
     }
     if (changed === null) return Promise.resolve();
     this.#latest = changed.content;
+    this.#wasLeftInWork = false;
     return new Promise((done, failed) => {
       this.#waiting.push({ events: changed.events, done, failed });
       this.#writing ??= this.#write();
@@ -124,6 +133,7 @@ export class ActorStore {
       const found = this.#file.read();
       // What an earlier daemon left open isn't running, because its processes ended with it.
       const records = this.#isLoaded ? found : withoutOpen(found);
+      if (!this.#isLoaded) this.#wasLeftInWork = hasWork(found);
       this.#latest = { hooks: this.#committed.hooks, records };
       this.#committed = this.#latest;
       this.#isLoaded = true;
@@ -166,6 +176,11 @@ export class ActorStore {
       done();
     }
   }
+}
+
+/** Something but the session itself hasn't ended. */
+export function hasWork(records: Records): boolean {
+  return [...records.values()].some(({ event }) => event.kind !== "session" && !isTerminal(event.status));
 }
 
 function withoutOpen(records: Records): Records {
