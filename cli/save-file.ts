@@ -12,8 +12,8 @@ import { API_PREFIX } from "../shared/names.ts";
 
 /**
  * Writes to `wanted`, or into it if it is a directory, and returns the absolute path. Throws the
- * Refusal `already_exists` or `invalid_path`, and DaemonUnreachable. It never overwrites a file and
- * leaves no partial file.
+ * Refusal `already_exists`, `invalid_path` or `file_damaged`, and DaemonUnreachable. It never
+ * overwrites a file and leaves no partial file.
  */
 export async function saveFile(
   client: DaemonClient,
@@ -54,7 +54,17 @@ export async function saveFile(
   } catch (error) {
     response.destroy();
     if (opened) rmSync(path, { force: true });
+    if (error instanceof DaemonUnreachable) await askWhy(client, source);
     throw problem(path, error);
+  }
+}
+
+/** A file that was found damaged on the way was cut off. Throws the Refusal that the next one gets. */
+async function askWhy(client: DaemonClient, source: string): Promise<void> {
+  try {
+    (await client.open(source, {})).destroy();
+  } catch (error) {
+    if (!(error instanceof DaemonUnreachable)) throw error;
   }
 }
 

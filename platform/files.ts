@@ -41,6 +41,8 @@ export interface FileStatus {
   device: number;
   inode: number;
   modifiedMs: number;
+  /** When bytes, name or permissions changed last; nobody can set it. */
+  changedMs: number;
 }
 
 /**

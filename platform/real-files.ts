@@ -173,8 +173,9 @@ export class RealFiles implements Files {
   stat(path: string): FileStatus | null {
     const status = fs.lstatSync(path, { throwIfNoEntry: false });
     if (status === undefined) return null;
-    const { size: bytes, mode, uid, dev: device, ino: inode, mtimeMs: modifiedMs } = status;
-    return { kind: kindOf(status), bytes, mode: mode & 0o777, uid, device, inode, modifiedMs };
+    const { size: bytes, mode, uid, dev: device, ino: inode } = status;
+    const { mtimeMs: modifiedMs, ctimeMs: changedMs } = status;
+    return { kind: kindOf(status), bytes, mode: mode & 0o777, uid, device, inode, modifiedMs, changedMs };
   }
 
   mkdir(path: string): void {

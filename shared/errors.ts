@@ -215,6 +215,11 @@ const entries = {
     sentence: "There is no such file in this Group.",
     remedy: "Check the message and the file's SHA-256.",
   },
+  file_damaged: {
+    status: 500,
+    sentence: "The attached file is damaged: its bytes aren't those that were attached.",
+    remedy: "Attach the same file again, which repairs it, or restore it from a backup.",
+  },
   presentation_not_found: {
     status: 404,
     sentence: "The slot shows no file, or has no such version.",

@@ -34,6 +34,8 @@ export const LIMITS = {
     /** What such uploads may take together. A message with all its allowed files fits. */
     waitingBytes: 2048 * MiB,
     waitingBytesPerHome: 4096 * MiB,
+    /** Files of a Group of which is remembered that they were checked. */
+    remembered: 10_000,
     /** A pause of this length ends the upload. */
     stallSeconds: 60,
   },
@@ -106,6 +108,8 @@ export const LIMITS = {
     /** The active file is sealed automatically beyond this size. */
     segmentBytes: 64 * MiB,
     lineBytes: 1 * MiB,
+    /** Problems that a verification names. */
+    problems: 100,
     /** The author of an event in an import. */
     authorBytes: 512,
     /**

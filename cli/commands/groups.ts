@@ -7,6 +7,7 @@ import type { ResultOf } from "../../shared/operations/registry.ts";
 import { labelled } from "../../shared/voice.ts";
 import type { CommandContext } from "../context.ts";
 import { groupNamed, NO_GROUP } from "../lookup.ts";
+import { oneLine } from "../output.ts";
 import { moment } from "../render.ts";
 
 /** The Group from the positional argument, or by the usual rule. */
@@ -192,13 +193,17 @@ export async function reset(context: CommandContext): Promise<number> {
   );
 }
 
+/** Exits with 1 if a file had to be left out: a script that keeps backups has to notice. */
 export async function exportGroup(context: CommandContext): Promise<number> {
   const path = resolve(context.arg(0));
-  return context.print("group_export", { group_id: await context.group(), path }, (result) =>
+  const envelope = await context.client.call("group_export", { group_id: await context.group(), path });
+  const code = context.show(envelope, (result) => {
     context.out.line(
       `${result.path}: ${result.events} events, ${result.blobs} files, ${result.bytes} bytes.`,
-    ),
-  );
+    );
+    for (const text of result.left_out ?? []) context.out.line(`  Left out: ${oneLine(text)}`);
+  });
+  return envelope.ok && envelope.result.left_out !== undefined ? 1 : code;
 }
 
 export async function importGroup(context: CommandContext): Promise<number> {

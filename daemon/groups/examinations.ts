@@ -1,5 +1,5 @@
 /**
- * Reads the ledgers of all open Groups through when a person asks what is wrong, and remembers what
+ * Reads the ledgers and files of all open Groups through when a person asks what is wrong, and remembers what
  * was found.
  */
 import type { Clock } from "../../platform/clock.ts";
@@ -16,10 +16,16 @@ export class Examinations {
   readonly #clock: Clock;
   readonly #found = new WeakMap<OpenGroup, readonly string[]>();
   #running: Promise<void> | null = null;
+  #filesOf: (group: OpenGroup) => Promise<readonly string[]> = async () => [];
 
   constructor(registry: Pick<GroupRegistry, "list">, clock: Clock) {
     this.#registry = registry;
     this.#clock = clock;
+  }
+
+  /** What else is read of each Group: problems of its attached files, a sentence each. */
+  withFiles(problemsOf: (group: OpenGroup) => Promise<readonly string[]>): void {
+    this.#filesOf = problemsOf;
   }
 
   /** What the last reading found, a few sentences; empty if nothing, or not read yet. */
@@ -50,7 +56,7 @@ export class Examinations {
     for (const group of groups) {
       try {
         const { problems } = await group.ledger.verify();
-        this.#found.set(group, shown(problems));
+        this.#found.set(group, shown([...problems, ...(await this.#filesOf(group))]));
       } catch (error) {
         // It was closed meanwhile, or is; another failure is a finding.
         if (error instanceof Refusal && error.code === "shutting_down") continue;

@@ -20,6 +20,7 @@ import type { GroupCounts } from "../groups/group-view.ts";
 import type { Placed } from "../ledger/types.ts";
 import { type BlobReading, BlobStore, describeAttachment } from "./files/blobs.ts";
 import { fetchFile } from "./files/file-fetch.ts";
+import { fileFindings } from "./files/referred-files.ts";
 import { UploadQuota } from "./files/upload-quota.ts";
 import {
   type ActorCaller,
@@ -276,7 +277,15 @@ export class Messaging implements Chats {
     return describeAttachment(await blobs.upload(chunks, bytes), file);
   }
 
-  /** Throws blob_not_found. `end` is exclusive; both are cut to the file. */
+  /** Attached files that are missing or damaged, a sentence each. Reads those that may have changed. */
+  async fileProblems(groupId: string): Promise<string[]> {
+    const chat = this.find(groupId);
+    if (chat === undefined) return [];
+    const findings = await fileFindings(chat.ledger, chat.blobs.checked, { again: false });
+    return findings.map(({ text }) => text);
+  }
+
+  /** Throws blob_not_found or file_damaged. `end` is exclusive; both are cut to the file. */
   openBlob(groupId: string, sha256: string, range?: { start: number; end: number }): BlobReading {
     return this.get(groupId).blobs.read(sha256, range);
   }

@@ -206,7 +206,14 @@ export const transferOperations = [
     title: "Export a Group",
     summary: "Writes the Group's ledger, Actors and files, without secrets, to one new file on this machine.",
     input: z.strictObject({ group_id: GroupId, path: Path }),
-    output: z.strictObject({ path: z.string(), bytes: z.int(), events: z.int(), blobs: z.int() }),
+    output: z.strictObject({
+      path: z.string(),
+      bytes: z.int(),
+      events: z.int(),
+      blobs: z.int(),
+      /** Attached files that are missing or damaged, a sentence each; absent for none. */
+      left_out: z.array(z.string()).optional(),
+    }),
     callers: ["user"],
     lock: "group_read",
     effect: "read",

@@ -156,7 +156,8 @@ export const ledgerOperations = [
   operation({
     name: "ledger_verify",
     title: "Verify the ledger",
-    summary: "Reads everything and compares the index and projections with a rebuild from scratch.",
+    summary:
+      "Reads everything, compares the index and projections with a rebuild from scratch, and checks every attached file.",
     input: z.strictObject({ group_id: GroupId }),
     output: z.strictObject({ events: z.int(), segments: z.int(), problems: z.array(z.string()) }),
     callers: ["user"],

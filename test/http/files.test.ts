@@ -51,7 +51,7 @@ class MemoryFiles implements FileStore {
     async function* chunks(): AsyncGenerator<Uint8Array> {
       for (let at = start; at < end; at += 1000) yield whole!.subarray(at, Math.min(end, at + 1000));
     }
-    return { bytes: whole.length, start, end, chunks: chunks() };
+    return { bytes: whole.length, start, end, ready: async () => {}, chunks: chunks() };
   }
 }
 

@@ -309,7 +309,16 @@ export class SimulatedFiles implements Files {
     if (node === null) return null;
     const uid = process.getuid?.() ?? 0;
     if (node.kind === "directory")
-      return { kind: "directory", bytes: 0, mode: 0o700, uid, device: 1, inode: node.inode, modifiedMs: 0 };
+      return {
+        kind: "directory",
+        bytes: 0,
+        mode: 0o700,
+        uid,
+        device: 1,
+        inode: node.inode,
+        modifiedMs: 0,
+        changedMs: 0,
+      };
     return {
       kind: "file",
       bytes: node.bytes.length,
@@ -318,6 +327,7 @@ export class SimulatedFiles implements Files {
       device: 1,
       inode: node.inode,
       modifiedMs: node.modifiedMs,
+      changedMs: node.modifiedMs,
     };
   }
 

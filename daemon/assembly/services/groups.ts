@@ -13,6 +13,8 @@ export interface Groups {
   registry: GroupRegistry;
   /** What messaging keeps of each ledger. */
   projections: MessageProjections;
+  /** What a person's question reads through. */
+  examinations: Pick<Examinations, "withFiles">;
 }
 
 type Parts = Pick<Given, "log" | "files" | "clock" | "random" | "home" | "ledgerLimits">;
@@ -32,7 +34,7 @@ export async function create(parts: Parts): Promise<Service<Groups>> {
   });
   const examinations = new Examinations(registry, clock);
   return {
-    part: { registry, projections },
+    part: { registry, projections, examinations },
     health: [
       groupsCheck(
         () => ({ open: registry.list().length, problems: problemsOf(registry, examinations) }),
@@ -62,7 +64,7 @@ function problemsOf(registry: GroupRegistry, examinations: Examinations): GroupP
       group_id: groupId,
       text: found.join(" "),
       remedy:
-        "Look at everything with 'svc ledger verify'. A restart of the daemon builds the index and projections again.",
+        "Look at everything with 'svc ledger verify'. A restart of the daemon builds the index and projections again. Attach damaged files again, or restore them from a backup.",
     });
   }
   return problems;

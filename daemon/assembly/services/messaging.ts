@@ -40,6 +40,7 @@ export function create(
     workingState: (groupId, actor) => activity.workingState(groupId, actor),
     whyWaiting: (groupId, actorId) => launches.whyWaiting(groupId, actorId),
   });
+  groups.examinations.withFiles((group) => messaging.fileProblems(group.group_id));
   const troubles = new TroubleNotices(platform.log);
   activity.onPresence((groupId, actorId) => {
     const chat = messaging.find(groupId);

@@ -133,12 +133,14 @@ export async function serveBlob(store: FileStore, exchange: Exchange): Promise<v
     return;
   }
   const { start, end } = range ?? { start: 0, end: whole };
+  const reading = store.openBlob(groupId, sha256, { start, end });
+  await reading.ready();
   if (range !== null) {
     response.statusCode = 206;
     response.setHeader("Content-Range", `bytes ${start}-${end - 1}/${whole}`);
   }
   response.setHeader("Content-Length", end - start);
-  await sendWhole(exchange, store.openBlob(groupId, sha256, { start, end }));
+  await sendWhole(exchange, reading);
 }
 
 /** Sends what is being read, under headers that are set already. */

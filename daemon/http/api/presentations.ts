@@ -108,6 +108,7 @@ export async function servePresentation(source: PresentationSource, exchange: Ex
     refuseElsewhere(exchange, `/${addressQuery({ ...NOWHERE, groupId, slot, versionId: event })}`);
     return;
   }
+  await reading.ready();
   response.setHeader("Cache-Control", "private, no-store");
   response.setHeader("Content-Type", mimeType.startsWith("text/") ? `${mimeType}; charset=utf-8` : mimeType);
   response.setHeader("Content-Disposition", use === "data" ? "attachment" : "inline");

@@ -5,6 +5,7 @@
 import type { Clock } from "../../../platform/clock.ts";
 import type { OpenFile } from "../../../platform/files.ts";
 import { missingWords } from "../../../shared/damage-words.ts";
+import { LIMITS } from "../../../shared/limits.ts";
 import { decodeLine } from "../format/line.ts";
 import { History } from "../history.ts";
 import { type Steps, scanLines } from "../index/line-scan.ts";
@@ -22,7 +23,6 @@ export interface Verification {
   problems: string[];
 }
 
-const PROBLEMS_MAX = 100;
 /** Read and parsed in one step. */
 const STEP_BYTES = 64 * 1024;
 
@@ -36,7 +36,7 @@ const COMPARED = 500;
 export async function verify(history: History, clock: Clock): Promise<Verification> {
   const problems: string[] = [];
   const note = (problem: string): void => {
-    if (problems.length < PROBLEMS_MAX && !problems.includes(problem)) problems.push(problem);
+    if (problems.length < LIMITS.ledger.problems && !problems.includes(problem)) problems.push(problem);
   };
   const { count } = history;
   const states = history.options.projections.map((projection) => projection.checkpoint());

@@ -5,7 +5,6 @@
  * the files are named `state/blobs/<sha256>`.
  */
 import { join } from "node:path";
-import * as z from "zod";
 import type { Clock } from "../../../platform/clock.ts";
 import {
   ensureDirectory,
@@ -18,11 +17,11 @@ import type { Files } from "../../../platform/files.ts";
 import { errorFields, type Log } from "../../../platform/log.ts";
 import type { Random } from "../../../platform/random.ts";
 import { Refusal } from "../../../shared/errors.ts";
-import { isEventKind, type LedgerEvent } from "../../../shared/events.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import type { Attachment } from "../../../shared/model.ts";
-import type { Ledger } from "../../ledger/ledger.ts";
-import { type Chunks, fileChunks, filePieces, type Written, writeNew } from "./file-streams.ts";
+import { CheckedFiles } from "./checked-files.ts";
+import { CHUNK_BYTES, type Chunks, filePieces, type Written, writeNew } from "./file-streams.ts";
+import { type Referring, referredFrom } from "./referred-files.ts";
 import type { GroupQuota, Reservation } from "./upload-quota.ts";
 import { WaitingFiles } from "./waiting-files.ts";
 
@@ -31,7 +30,15 @@ export interface BlobReading {
   bytes: number;
   start: number;
   end: number;
-  /** The file is open from the first chunk until the iteration ends or is left. */
+  /**
+   * Resolves when a file that is small, or of which a part is read, was checked whole. Throws
+   * file_damaged.
+   */
+  ready: () => Promise<void>;
+  /**
+   * Without its last chunk where the bytes turn out not to be the file's; throws file_damaged then.
+   * The file is open from the first chunk until the iteration ends or is left.
+   */
   chunks: AsyncIterable<Uint8Array>;
 }
 
@@ -42,12 +49,8 @@ export interface BlobDependencies {
   log: Log;
 }
 
-type Referring = Pick<Ledger, "count" | "readMany">;
-
 const DIGEST = /^[0-9a-f]{64}$/;
 const HOUR_MS = 3_600_000;
-const EVENTS_PER_READ = 256;
-const OtherAttachments = z.object({ attachments: z.array(z.object({ sha256: z.string() })) });
 
 export class BlobStore {
   readonly #deps: BlobDependencies;
@@ -55,6 +58,8 @@ export class BlobStore {
   readonly #uploads: string;
   readonly #quota: GroupQuota;
   readonly #waiting: WaitingFiles;
+  /** What is known of the bytes of the files. */
+  readonly checked: CheckedFiles;
   #directories: Promise<void> | null = null;
   #last: Promise<unknown> = Promise.resolve();
   #isClosed = false;
@@ -65,6 +70,7 @@ export class BlobStore {
     this.#directory = directory;
     this.#uploads = join(directory, "uploads");
     this.#quota = quota;
+    this.checked = new CheckedFiles(deps, directory);
     this.#waiting = new WaitingFiles(deps.files, this.#uploads, quota);
   }
 
@@ -135,8 +141,8 @@ export class BlobStore {
 
   /**
    * Keeps files for a message that `append` writes, at the ordinal `sent_from` or later. Throws
-   * invalid_attachments for missing files, storage_full or storage_failed, or what `append` throws;
-   * then the files keep waiting.
+   * invalid_attachments for missing files, file_damaged, storage_full or storage_failed, or what
+   * `append` throws; then the files keep waiting.
    */
   async send<Result>(
     digests: readonly string[],
@@ -155,28 +161,32 @@ export class BlobStore {
     }
   }
 
-  /** Throws blob_not_found. `range.end` is exclusive; both are cut to the file. */
+  /**
+   * Throws blob_not_found, and file_damaged for a file that was found so. `range.end` is exclusive;
+   * both are cut to the file.
+   */
   read(sha256: string, range?: { start: number; end: number }): BlobReading {
     const bytes = DIGEST.test(sha256) ? this.bytesOf(sha256) : null;
     if (bytes === null) throw new Refusal("blob_not_found", { details: { sha256 } });
     const start = Math.min(Math.max(range?.start ?? 0, 0), bytes);
     const end = Math.max(start, Math.min(range?.end ?? bytes, bytes));
-    return { bytes, start, end, chunks: this.#chunks(join(this.#directory, sha256), start, end) };
+    const ready = async (): Promise<void> => {
+      const isPart = start > 0 || end < bytes;
+      if ((isPart || bytes <= CHUNK_BYTES) && this.checked.needsCheck(sha256))
+        await this.checked.check(sha256);
+    };
+    this.checked.needsCheck(sha256);
+    return { bytes, start, end, ready, chunks: this.checked.chunks(sha256, { bytes, start, end }) };
   }
 
   /**
-   * A whole file in pieces of this size. Each is valid until the next one is requested. Throws
-   * blob_not_found; `pieces` also Node's errors.
+   * A whole file in pieces of this size, which `checked` has to know. Each is valid until the next
+   * one is requested. Throws blob_not_found or file_damaged; `pieces` also Node's errors.
    */
   inPieces(sha256: string, size: number): { bytes: number; pieces: () => Iterable<Uint8Array> } {
     const { bytes } = this.read(sha256);
     const path = join(this.#directory, sha256);
     return { bytes, pieces: () => filePieces(this.#deps.files.open(path, "read"), bytes, size) };
-  }
-
-  /** The first step opens the file, so an iteration that never starts leaves nothing open. */
-  async *#chunks(path: string, start: number, end: number): AsyncGenerator<Uint8Array> {
-    yield* fileChunks(this.#deps.files.open(path, "read"), start, end);
   }
 
   /** Removes files that no message took within a day. Throws storage_full or storage_failed. */
@@ -274,14 +284,19 @@ export class BlobStore {
       const sentFrom = waiting?.sent_from ?? record.sent_from;
       await this.#waiting.put(sha256, { bytes, uploaded_at: uploadedAt, sent_from: sentFrom });
     }
-    if (isThere) files.unlink(partial);
+    // A file whose bytes aren't its own any more is replaced by what it was.
+    if (isThere && (await this.checked.look(sha256)) === null) files.unlink(partial);
     else files.rename(partial, join(this.#directory, sha256));
     await syncDirectory(files, this.#directory);
   }
 
   /** Those of the files that have a record, which says now that a message may refer to them. */
   async #begin(digests: readonly string[], sentFrom: number): Promise<string[]> {
-    for (const sha256 of digests) if (this.bytesOf(sha256) === null) throw missing(sha256);
+    for (const sha256 of digests) {
+      if (this.bytesOf(sha256) === null) throw missing(sha256);
+      // One that waits was written a moment ago.
+      if (this.#waiting.get(sha256) === undefined) await this.checked.check(sha256);
+    }
     const sending = digests.filter((sha256) => this.#waiting.get(sha256) !== undefined);
     for (const sha256 of sending) {
       const waiting = this.#waiting.get(sha256)!;
@@ -330,27 +345,6 @@ async function* covered(
     reservation.cover(bytes);
     yield chunk;
   }
-}
-
-/** Digests that messages from this ordinal on refer to. */
-async function referredFrom(ledger: Referring, from: number): Promise<Set<string>> {
-  const referred = new Set<string>();
-  for (let first = from; first < ledger.count; first += EVENTS_PER_READ) {
-    const length = Math.min(EVENTS_PER_READ, ledger.count - first);
-    for (const event of ledger.readMany(Array.from({ length }, (_, at) => first + at))) {
-      for (const { sha256 } of attachmentsOf(event)) referred.add(sha256);
-    }
-    await new Promise((resolve) => {
-      setImmediate(resolve);
-    });
-  }
-  return referred;
-}
-
-/** Those of an event whose kind only a newer version knows count too. */
-function attachmentsOf({ kind, data }: LedgerEvent): readonly { sha256: string }[] {
-  if (kind === "chat.message" || kind === "presentation.publish") return data.attachments;
-  return isEventKind(kind) ? [] : (OtherAttachments.safeParse(data).data?.attachments ?? []);
 }
 
 /** An attachment as stored in a message. */

@@ -15,8 +15,8 @@ import type { Chats, GroupChat } from "../group-chat.ts";
 import { pour } from "./file-streams.ts";
 
 /**
- * Throws event_not_found, blob_not_found, invalid_path, scope_not_attached or already_exists; an
- * existing file is never overwritten.
+ * Throws event_not_found, blob_not_found, file_damaged, invalid_path, scope_not_attached or
+ * already_exists; an existing file is never overwritten.
  */
 export async function fetchFile(
   chats: Chats,
@@ -31,6 +31,8 @@ export async function fetchFile(
   const attachment =
     input.sha256 === undefined ? attachments[0] : attachments.find(({ sha256 }) => sha256 === input.sha256);
   if (attachment === undefined) throw withoutFile(attachments, input.event_id);
+  // Before a name is taken in the project.
+  await chat.blobs.checked.check(attachment.sha256);
   const savedTo =
     input.save_to === undefined
       ? null

@@ -16,7 +16,8 @@ export interface Written {
   sha256: string;
 }
 
-const CHUNK_BYTES = 256 * 1024;
+/** At most as much is read at once. */
+export const CHUNK_BYTES = 256 * 1024;
 
 /** Yields to the event loop between chunks. */
 function breathe(): Promise<void> {

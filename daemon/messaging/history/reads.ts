@@ -5,6 +5,7 @@ import type { LedgerEvent, MessageEvent } from "../../../shared/events.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import type { CallContext } from "../../../shared/operations/caller.ts";
 import type { InputOf, ResultOf } from "../../../shared/operations/registry.ts";
+import { fileFindings } from "../files/referred-files.ts";
 import { type Chats, type GroupChat, mayKnow } from "../group-chat.ts";
 import { MessageStatuses } from "../messages/statuses.ts";
 import { filterOf } from "./message-filter.ts";
@@ -134,8 +135,13 @@ export class Reads {
     return { sealed: sealed === null ? null : String(sealed.number), segments: ledger.segments };
   }
 
-  verify(input: InputOf<"ledger_verify">): Promise<ResultOf<"ledger_verify">> {
-    return this.#chats.get(input.group_id).ledger.verify();
+  /** Of the ledger, and of every file that its events refer to. */
+  async verify(input: InputOf<"ledger_verify">): Promise<ResultOf<"ledger_verify">> {
+    const { ledger, blobs } = this.#chats.get(input.group_id);
+    const { problems, ...counts } = await ledger.verify();
+    const findings = await fileFindings(ledger, blobs.checked, { again: true });
+    const texts = [...problems, ...findings.map(({ text }) => text)];
+    return { ...counts, problems: texts.slice(0, LIMITS.ledger.problems) };
   }
 }
 

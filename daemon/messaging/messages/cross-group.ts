@@ -209,7 +209,7 @@ export class CrossGroup {
     const { count } = destination.ledger;
     const digests = attachments.map(({ sha256 }) => sha256);
     for (const sha256 of digests) {
-      if (destination.blobs.bytesOf(sha256) === null)
+      if ((await destination.blobs.checked.look(sha256)) !== null)
         await destination.blobs.take(chat.blobs.read(sha256).chunks, count);
     }
     const { group_id: groupId } = chat.group;

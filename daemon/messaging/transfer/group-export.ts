@@ -19,6 +19,7 @@ import type { CallContext } from "../../../shared/operations/caller.ts";
 import type { InputOf, ResultOf } from "../../../shared/operations/registry.ts";
 import { PRODUCT_VERSION } from "../../../shared/version.ts";
 import { type Chunks, type Written, writeNew } from "../files/file-streams.ts";
+import { fileFindings } from "../files/referred-files.ts";
 import type { Chats, GroupChat, MessagingDependencies } from "../group-chat.ts";
 import { EXPORT_CHUNK_BYTES, EXPORT_FORMAT, EXPORT_VERSION, type ExportHeader } from "./transfer-format.ts";
 
@@ -32,8 +33,9 @@ const WITHOUT_LINKS: ReadonlySet<string> = new Set(["EPERM", "ENOTSUP", "EOPNOTS
 const underWay = new Set<string>();
 
 /**
- * Only over the local socket. Throws invalid_path or already_exists; a file that couldn't be
- * finished is removed.
+ * Only over the local socket. Leaves out attached files that are missing or damaged, and says so.
+ * Throws invalid_path or already_exists, and file_damaged for one that changes meanwhile; a file that
+ * couldn't be finished is removed.
  */
 export async function exportGroup(
   chats: Chats,
@@ -56,9 +58,11 @@ export async function exportGroup(
   const end = chat.ledger.count;
   underWay.add(path);
   try {
-    const lines = encoded(chat, deps.clock, counts, end);
+    // An import would refuse the whole for one file that isn't what its name says.
+    const damage = await damagedFiles(chat);
+    const lines = encoded(chat, deps.clock, { counts, end, leftOut: damage.digests });
     const { bytes } = await writeWhole(deps.files, path, input.group_id, lines);
-    return { path, bytes, ...counts };
+    return { path, bytes, ...counts, ...(damage.texts.length > 0 && { left_out: damage.texts }) };
   } catch (error) {
     if (error instanceof Refusal) throw error;
     if (isStorageError(error)) throw storageRefusal(error);
@@ -71,6 +75,22 @@ export async function exportGroup(
   } finally {
     underWay.delete(path);
   }
+}
+
+/** Files that an export can't have: their digests, and a sentence for each message with one. */
+async function damagedFiles({
+  ledger,
+  blobs,
+}: GroupChat): Promise<{ digests: Set<string>; texts: string[] }> {
+  const findings = await fileFindings(ledger, blobs.checked, { again: true });
+  const digests = new Set(findings.map(({ sha256 }) => sha256));
+  const texts = findings.map(({ text }) => text);
+  for (const sha256 of blobs.list()) {
+    if (digests.has(sha256) || (await blobs.checked.look(sha256)) !== "damaged") continue;
+    digests.add(sha256);
+    texts.push(`The file ${sha256}, to which no event refers, is damaged.`);
+  }
+  return { digests, texts: texts.slice(0, LIMITS.ledger.problems) };
 }
 
 function occupied(path: string): Refusal {
@@ -117,8 +137,11 @@ function nameNew(files: Files, from: string, path: string): void {
 async function* encoded(
   chat: GroupChat,
   clock: Clock,
-  counts: { events: number; blobs: number },
-  end: number,
+  {
+    counts,
+    end,
+    leftOut,
+  }: { counts: { events: number; blobs: number }; end: number; leftOut: ReadonlySet<string> },
 ): AsyncGenerator<Uint8Array> {
   const hash = createHash("sha256");
   const line = (value: unknown): Buffer => {
@@ -128,6 +151,7 @@ async function* encoded(
   };
   yield line(headerOf(chat, clock));
   for (const sha256 of chat.blobs.list()) {
+    if (leftOut.has(sha256)) continue;
     const { bytes, chunks } = chat.blobs.read(sha256);
     counts.blobs += 1;
     yield line({ blob: { sha256, bytes } });

@@ -139,6 +139,7 @@ export class OutboxWorker {
     }
     // The receipt query may have taken a while.
     if (this.#isOver(entry)) return this.#expire(task);
+    for (const { sha256 } of message.attachments) await task.chat.blobs.checked.check(sha256);
     const blobs = outgoingBlobs(task.chat, message.attachments);
     const operation = { op: "deliver" as const, message, blobs };
     // Files that can't be read are found before the record says that anything went out.
