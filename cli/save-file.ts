@@ -59,7 +59,9 @@ export async function saveFile(
   }
 }
 
-/** A file that was found damaged on the way was cut off. Throws the Refusal that the next one gets. */
+/**
+ * A file that was found damaged on the way was cut off. Throws the Refusal that the next one gets.
+ */
 async function askWhy(client: DaemonClient, source: string): Promise<void> {
   try {
     (await client.open(source, {})).destroy();

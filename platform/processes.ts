@@ -22,7 +22,10 @@ export interface ProcessExit {
   signal: number | null;
 }
 
-/** What became of input that a terminal has accepted: only what is `written` can be read by the process. */
+/**
+ * What became of input that a terminal has accepted: only what is `written` can be read by the
+ * process.
+ */
 export interface InputReceipt {
   readonly state: "waiting" | "written" | "dropped";
 }
@@ -44,8 +47,8 @@ export interface TerminalProcess {
   /** Called when `isStuck` changes. Set once. */
   onStuck(listener: () => void): void;
   /**
-   * Takes `data` as one piece of input that reaches the process in its order, once it reads. Null if
-   * too much waits already (LIMITS.terminal.unreadBytes) or it has ended: nothing is taken then.
+   * Takes `data` as one piece of input that reaches the process in its order, once it reads. Null
+   * if too much waits already (LIMITS.terminal.unreadBytes) or it has ended: nothing is taken then.
    */
   write(data: string): InputReceipt | null;
   /**

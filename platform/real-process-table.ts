@@ -50,7 +50,9 @@ export function readProcess(pid: number): ProcessEntry | null {
   }
 }
 
-/** The process group in the foreground of a process's terminal (proc_pid_stat(5)); -1 without one. */
+/**
+ * The process group in the foreground of a process's terminal (proc_pid_stat(5)); -1 without one.
+ */
 export function foregroundOf(pid: number): number {
   try {
     const stat = readLine(`/proc/${pid}/stat`);

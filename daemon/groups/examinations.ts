@@ -1,6 +1,6 @@
 /**
- * Reads the ledgers and files of all open Groups through when a person asks what is wrong, and remembers what
- * was found.
+ * Reads the ledgers and files of all open Groups through when a person asks what is wrong, and
+ * remembers what was found.
  */
 import type { Clock } from "../../platform/clock.ts";
 import { Refusal } from "../../shared/errors.ts";

@@ -277,7 +277,9 @@ export class Messaging implements Chats {
     return describeAttachment(await blobs.upload(chunks, bytes), file);
   }
 
-  /** Attached files that are missing or damaged, a sentence each. Reads those that may have changed. */
+  /**
+   * Attached files that are missing or damaged, a sentence each. Reads those that may have changed.
+   */
   async fileProblems(groupId: string): Promise<string[]> {
     const chat = this.find(groupId);
     if (chat === undefined) return [];

@@ -1,4 +1,6 @@
-/** Output of one turn of the event loop, passed on together: the system delivers it in small pieces. */
+/**
+ * Output of one turn of the event loop, passed on together: the system delivers it in small pieces.
+ */
 export class OutputPieces {
   #pieces: Buffer[] = [];
   #listener: (bytes: Uint8Array) => void = () => {};

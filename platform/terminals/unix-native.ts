@@ -1,6 +1,6 @@
 /**
- * The native part of node-pty on Linux and macOS. It isn't described in node-pty's documentation, so
- * package.json names an exact version, and what is used of it is checked when it is loaded.
+ * The native part of node-pty on Linux and macOS. It isn't described in node-pty's documentation,
+ * so package.json names an exact version, and what is used of it is checked when it is loaded.
  */
 import { createRequire } from "node:module";
 import { dirname, join } from "node:path";

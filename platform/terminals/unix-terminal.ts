@@ -13,7 +13,9 @@ import { nativeTerminals } from "./unix-native.ts";
 
 /** What the process left running may hold the terminal open this long after it has ended. */
 const LEFT_OPEN_MS = 200;
-/** More than the system holds for a terminal; what else comes is of those that were left running. */
+/**
+ * More than the system holds for a terminal; what else comes is of those that were left running.
+ */
 const DRAIN_BYTES = 256 * 1024;
 const DRAIN = Buffer.allocUnsafeSlow(64 * 1024);
 

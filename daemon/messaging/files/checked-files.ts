@@ -150,7 +150,9 @@ export class CheckedFiles {
   }
 }
 
-/** What changes when anybody writes or replaces the file. Its times can be set back, all but one. */
+/**
+ * What changes when anybody writes or replaces the file. Its times can be set back, all but one.
+ */
 function versionOf({ device, inode, bytes, modifiedMs, changedMs }: FileStatus): string {
   return `${device} ${inode} ${bytes} ${modifiedMs} ${changedMs}`;
 }

@@ -34,8 +34,8 @@ const underWay = new Set<string>();
 
 /**
  * Only over the local socket. Leaves out attached files that are missing or damaged, and says so.
- * Throws invalid_path or already_exists, and file_damaged for one that changes meanwhile; a file that
- * couldn't be finished is removed.
+ * Throws invalid_path or already_exists, and file_damaged for one that changes meanwhile; a file
+ * that couldn't be finished is removed.
  */
 export async function exportGroup(
   chats: Chats,

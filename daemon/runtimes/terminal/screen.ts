@@ -21,7 +21,9 @@ export interface ScreenEvents {
   answer(data: string): void;
   /** The program turned bracketed paste on or off, and so reads pastes now or doesn't. */
   reads(reads: boolean): void;
-  /** The emulator or what is called when something is drawn has thrown: nothing is drawn any more. */
+  /**
+   * The emulator or what is called when something is drawn has thrown: nothing is drawn any more.
+   */
   failed(error: unknown): void;
 }
 

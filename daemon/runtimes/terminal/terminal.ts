@@ -25,8 +25,8 @@ export interface ViewerPort {
 /** What a viewer does. */
 export interface AttachedViewer {
   /**
-   * Throws permission_denied for what only the writer may, not_running without a process, overloaded
-   * when the process has left too much input unread.
+   * Throws permission_denied for what only the writer may, not_running without a process,
+   * overloaded when the process has left too much input unread.
    */
   request(request: TerminalRequest): void;
   detach(): void;

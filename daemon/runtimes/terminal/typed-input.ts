@@ -1,7 +1,7 @@
 /**
- * What people type, on its way to a process that may not read it. A paste comes in several messages:
- * once one of them is refused, the rest of the paste is too, and what the process has of it ends
- * there.
+ * What people type, on its way to a process that may not read it. A paste comes in several
+ * messages: once one of them is refused, the rest of the paste is too, and what the process has of
+ * it ends there.
  */
 import type { TerminalProcess } from "../../../platform/processes.ts";
 import { LIMITS } from "../../../shared/limits.ts";
