@@ -17,7 +17,10 @@ export interface Parties {
   /** The other Group that the message came from or went to, if any: "Lab at office". */
   from: string | null;
   to: string | null;
-  /** Of what nobody here wrote: where it comes from, as far as svc has checked it. */
+  /**
+   * Of what nobody here wrote: where it comes from, as far as svc has checked it. What an import
+   * says of that is the import's word.
+   */
   mark: string | null;
 }
 
@@ -82,7 +85,7 @@ export function partiesOf(
     mark: isFromElsewhere(message) ? outsideMark(message) : null,
   };
   if (by === "user") parties.sender = imported === true ? "a person" : name("user");
-  if (imported === true) parties.mark ??= "imported";
+  if (imported === true) parties.mark = parties.mark === null ? "imported" : `imported: ${parties.mark}`;
   if (isFromElsewhere(message)) parties.sender = senderElsewhere(message);
   if (dstInstanceId !== undefined) {
     parties.recipients = (dstTo ?? []).map((id) => remoteName(id, message.dst_actor_titles));

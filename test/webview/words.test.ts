@@ -68,6 +68,8 @@ describe("who wrote to whom", () => {
       mark: "outside, key unknown, this account",
       to: null,
     });
+    const { mark } = partiesOf({ ...came, _imported: true }, upper);
+    assert.equal(mark, "imported: outside, key unknown, this account");
     const went = partiesOf(
       event("user", {
         dst_instance_id: "12D3",
