@@ -157,7 +157,8 @@ function droppingDirectorySync(files: Files, nth: number): Files {
   };
 }
 
-describe("Ledger and crashes", () => {
+describe("Ledger and crashes", function () {
+  this.timeout(600_000);
   it("keeps every promise in every state that a crash can leave", async () => {
     const findings = await enumerateCrashes(story);
     assert.deepEqual(findings.violations, []);

@@ -271,7 +271,7 @@ function transferStory(group: string, other: string): Story<TransferWitness> {
 }
 
 describe("Messaging when the power fails or the disk does", function () {
-  this.timeout(300_000);
+  this.timeout(600_000);
   const stories: [string, RegExp, boolean, () => Promise<{ from: Tree; story: Story<unknown> }>][] = [
     [
       "files",
