@@ -66,7 +66,8 @@ export class ActorStore {
   }
 
   /**
-   * An earlier daemon's last records were of work that hadn't ended, and nothing was reported since.
+   * An earlier daemon's last records were of work that hadn't ended, and nothing was reported
+   * since.
    */
   get wasLeftInWork(): boolean {
     return this.#wasLeftInWork;
