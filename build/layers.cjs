@@ -55,7 +55,10 @@ exports.fronts = [
       "projection/projections",
     ],
   },
-  { folder: "daemon/messaging/files", files: ["blobs", "file-fetch", "file-streams", "upload-quota"] },
+  {
+    folder: "daemon/messaging/files",
+    files: ["blobs", "file-fetch", "file-streams", "referred-files", "upload-quota"],
+  },
   { folder: "daemon/messaging/inbox", files: ["actor-queue", "inbox", "mail-hold", "sessions"] },
   { folder: "daemon/messaging/transfer", files: ["group-export", "group-import"] },
   { folder: "daemon/runtimes", files: ["runtimes", "launch/live-launches", "terminal/terminal"] },
