@@ -280,7 +280,7 @@ const steps = fc.array(
 
 describe("The messaging state machine", () => {
   it("does what the model does, and its projection equals a rebuild after every step", async function () {
-    this.timeout(120_000);
+    this.timeout(600_000);
     await fc.assert(
       fc.asyncProperty(steps, async (sequence) => {
         const home = await TestHome.open();
