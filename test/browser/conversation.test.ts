@@ -1,6 +1,9 @@
 /** A person in a browser and an agent over the socket hold a conversation. */
 
 import assert from "node:assert/strict";
+import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
+import { tmpdir } from "node:os";
+import { join } from "node:path";
 import { textOf } from "../support/events.ts";
 import { until } from "../support/until.ts";
 import { openGroup, type Setting, useSetting } from "./setting.ts";
@@ -11,6 +14,15 @@ describe("Workbench: a conversation", () => {
   useSetting((opened) => {
     setting = opened;
   });
+
+  // By their paths: the contents of large ones need minutes through the browser's protocol.
+  const folder = mkdtempSync(join(tmpdir(), "svc-uploads-"));
+  after(() => rmSync(folder, { recursive: true, force: true }));
+  function fileOf(name: string, bytes: Buffer): string {
+    const path = join(folder, name);
+    writeFileSync(path, bytes);
+    return path;
+  }
 
   it("redeems the login link, and its code leaves the address bar", async () => {
     await setting.group("hello");
@@ -352,10 +364,12 @@ describe("Workbench: a conversation", () => {
     await setting.group("files");
     const { page } = await setting.window();
     await openGroup(page, "files");
-    await page.locator("input[type=file]").setInputFiles([
-      { name: "notes <b>.txt", mimeType: "text/plain", buffer: Buffer.from("kept") },
-      { name: "large.bin", mimeType: "application/octet-stream", buffer: Buffer.alloc(20_000_000, 7) },
-    ]);
+    await page
+      .locator("input[type=file]")
+      .setInputFiles([
+        fileOf("notes <b>.txt", Buffer.from("kept")),
+        fileOf("large.bin", Buffer.alloc(20_000_000, 7)),
+      ]);
     await page.locator(".upload", { hasText: "large.bin" }).waitFor();
     await page.locator(".uploads .file-name", { hasText: "large.bin" }).waitFor();
     await until("both have arrived", async () => (await page.locator(".upload progress").count()) === 0);
@@ -381,11 +395,7 @@ describe("Workbench: a conversation", () => {
       downloadThroughput: -1,
       uploadThroughput: 1_000_000,
     });
-    await page
-      .locator("input[type=file]")
-      .setInputFiles([
-        { name: "slow.bin", mimeType: "application/octet-stream", buffer: Buffer.alloc(30_000_000) },
-      ]);
+    await page.locator("input[type=file]").setInputFiles(fileOf("slow.bin", Buffer.alloc(30_000_000)));
     const progress = page.locator(".upload progress");
     await until("the upload is under way", async () => {
       const value = await progress.evaluate((element) => (element as HTMLProgressElement).value);
