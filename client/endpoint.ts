@@ -263,14 +263,9 @@ export async function writeAddress(files: Files, paths: HomePaths, address: Addr
 }
 
 /**
- * Null if no daemon runs or ever ran. It may be out of date: only a connection proves that the
- * daemon runs.
+ * The address, and whether it was written into another folder, of which this one is a copy. Null if
+ * no daemon runs or ever ran. It may be out of date: only a connection proves that the daemon runs.
  */
-export function readAddress(files: Files, host: Host, paths: HomePaths): Address | null {
-  return readNoted(files, host, paths)?.address ?? null;
-}
-
-/** The address, and whether it was written into another folder, of which this one is a copy. */
 export function readNoted(
   files: Files,
   host: Host,

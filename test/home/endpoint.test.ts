@@ -8,7 +8,7 @@ import {
   currentHost,
   type Host,
   prepareSocket,
-  readAddress,
+  readNoted,
   readSocketKey,
   removeSocket,
   renewSocketKey,
@@ -193,7 +193,7 @@ describe("key and address", () => {
   it("are owner-only, and null before the first daemon", async () => {
     const paths = emptyHome();
     assert.equal(readSocketKey(files, currentHost(), paths), null);
-    assert.equal(readAddress(files, currentHost(), paths), null);
+    assert.equal(readNoted(files, currentHost(), paths), null);
     const key = await renewSocketKey(files, random, paths);
     assert.equal(Buffer.from(key, "base64url").length, 32);
     assert.equal(readSocketKey(files, currentHost(), paths), key);
@@ -206,7 +206,7 @@ describe("key and address", () => {
       started_at: "2026-01-01T00:00:00.000Z",
     };
     await writeAddress(files, paths, address);
-    assert.deepEqual(readAddress(files, currentHost(), paths), address);
+    assert.deepEqual(readNoted(files, currentHost(), paths)?.address, address);
     assert.equal(lstatSync(paths.daemon.address).mode & 0o777, 0o600);
   });
 
@@ -227,7 +227,7 @@ describe("key and address", () => {
     assert.throws(() => readSocketKey(files, currentHost(), paths), { code: "corrupt" });
     for (const text of ["", "null", "[]", '{"pid":"1"}']) {
       writeFileSync(paths.daemon.address, text, { mode: 0o600 });
-      assert.throws(() => readAddress(files, currentHost(), paths), { code: "corrupt" }, text);
+      assert.throws(() => readNoted(files, currentHost(), paths), { code: "corrupt" }, text);
     }
   });
 });
