@@ -131,7 +131,7 @@ describe("the daemon from the command line", function () {
     try {
       const notes: string[] = [];
       const context = {
-        client: { call: async () => ({ ok: true, result: { pid: process.pid } }) },
+        client: { call: async () => ({ ok: true, result: { pid: process.pid, groups: [] } }) },
         out: { note: (text: string) => notes.push(text) },
         show: () => assert.fail("this process lives"),
         command: (...words: string[]) => words.join(" "),

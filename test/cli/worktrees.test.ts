@@ -185,7 +185,7 @@ describe("work trees of Git", function () {
     await run(["attach"], { home, cwd: main });
     const { group_id: group, scope_key: key } = await attach(main);
     const second = await run(["attach"], { home, cwd: tree });
-    assert.ok(second.out.includes(`Actors work in ${main}, which stays attached`), second.out);
+    assert.ok(second.out.includes(`Actors work in “${main}”, which stays attached`), second.out);
     const [, other] = /actor update ACTOR --scope (s_\w+)/u.exec(second.out) ?? [];
     const third = await attach(clone);
     const shown = async (): Promise<Record<string, string>> => {
