@@ -25,6 +25,8 @@ const FILES = 6;
 const MOST = 4;
 /** A failure next to others may be their doing. More of them than this aren't. */
 const MOST_AGAIN = 3;
+/** Runs of mocha whose times are shown. */
+const SLOWEST = 12;
 /** Lines that say why a mocha failed which passed alone. */
 const REASON_LINES = 12;
 /** Each file of these folders takes long: they begin, each with a mocha of its own. */
@@ -109,6 +111,7 @@ export async function runFiles({ files, node = process.execPath, environment = {
 export async function runSuite({ files, show, atOnce = MOST, node = process.execPath, environment = {} }) {
   const left = shares(files);
   const counts = { passed: 0, failed: 0 };
+  const times = [];
   const count = ({ passed, failed }) => {
     counts.passed += passed;
     counts.failed += failed;
@@ -116,7 +119,9 @@ export async function runSuite({ files, show, atOnce = MOST, node = process.exec
   const again = [];
   const runNext = async () => {
     for (let share = left.shift(); share !== undefined; share = left.shift()) {
+      const begin = performance.now();
       const ended = await runFiles({ node, environment, files: share });
+      times.push({ seconds: Math.round((performance.now() - begin) / 1000), share });
       show(ended.output, ended.failed === 0);
       if (ended.failed === 0) count(ended);
       else again.push({ share, ended });
@@ -124,6 +129,7 @@ export async function runSuite({ files, show, atOnce = MOST, node = process.exec
   };
   const mochas = Math.min(atOnce, availableParallelism() + 1);
   await Promise.all(Array.from({ length: mochas }, runNext));
+  show(slowest(times), true);
   const isChance = again.length <= MOST_AGAIN;
   for (const { share, ended } of again) {
     const second = isChance ? await runFiles({ node, environment, files: share }) : ended;
@@ -138,6 +144,13 @@ export async function runSuite({ files, show, atOnce = MOST, node = process.exec
     );
   }
   return counts;
+}
+
+/** The mochas that took longest, next to others, one a line. */
+function slowest(times) {
+  const first = times.toSorted((a, b) => b.seconds - a.seconds).slice(0, SLOWEST);
+  const lines = first.map(({ seconds, share }) => `${String(seconds).padStart(6)} s  ${share.join(" ")}\n`);
+  return `\nThe slowest of ${times.length} runs of mocha:\n${lines.join("")}`;
 }
 
 /** What mocha says about the failed tests, in at most so many lines, each with a mark in front. */
