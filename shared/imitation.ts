@@ -91,7 +91,6 @@ const VOICES = new Set(
     "this instance",
     "this Group",
     "your machine",
-    "here",
     "localhost",
   ].map((voice) => skeletonOf(voice).replaceAll(" ", "")),
 );

@@ -2,7 +2,6 @@
 import { type RawBuilder, sql } from "kysely";
 import type { Clock } from "../../platform/clock.ts";
 import { Refusal } from "../../shared/errors.ts";
-import { imitates } from "../../shared/imitation.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import type { Audit } from "../audit.ts";
 import { closeOfDevices } from "../connections/closing.ts";
@@ -48,13 +47,6 @@ export function displayNameOf(typed: string): string {
   if (name.length === 0 || name.length > LIMITS.account.nameUnits || HIDDEN.test(name)) {
     throw new Refusal("invalid_args", {
       specifics: `A name has 1 to ${LIMITS.account.nameUnits} characters, none of them invisible.`,
-      remedy: "Choose another name.",
-      details: { field: "display_name" },
-    });
-  }
-  if (imitates(name)) {
-    throw new Refusal("invalid_args", {
-      specifics: "The name could be taken for words of svc or of the person.",
       remedy: "Choose another name.",
       details: { field: "display_name" },
     });

@@ -1,7 +1,7 @@
 /** Web access: tokens, login links, the exhibit and the advertised origin. */
 import * as z from "zod";
 import { LIMITS } from "../limits.ts";
-import { GroupId, newLabel } from "../model.ts";
+import { GroupId, label } from "../model.ts";
 import { operation } from "./contract.ts";
 
 export const AccessToken = z.strictObject({
@@ -30,7 +30,7 @@ export const accessTokenOperations = [
     summary:
       "Creates an administrator token, or one restricted to named Groups. The token is shown only once. Only its digest is kept.",
     input: z.strictObject({
-      name: newLabel(LIMITS.accessToken.nameBytes).default(""),
+      name: label(LIMITS.accessToken.nameBytes).default(""),
       groups: z.array(GroupId).max(LIMITS.group.perHome).optional(),
       exhibit: z.boolean().default(false),
     }),

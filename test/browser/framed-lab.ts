@@ -45,6 +45,7 @@ class FramedLab {
   proxy!: FailingProxy;
   /** Frame ids that the office's pages asked proofs for since the test began, in order. */
   asked: string[] = [];
+  #isClockStopped = false;
   /** How many pages were sent into frames since then. */
   loads = 0;
   /** What the office's `connect_status` says instead. */
@@ -96,6 +97,9 @@ class FramedLab {
 
   async leave(): Promise<void> {
     this.told = null;
+    // Every page of the context has the same clock, the next ones too.
+    if (this.#isClockStopped) await this.page.clock.resume();
+    this.#isClockStopped = false;
     await this.page?.close();
     await this.context?.unroute(this.frameAddress);
     const { asked, loads } = this;
@@ -247,6 +251,7 @@ class FramedLab {
     const now = await this.page.evaluate<number>("Date.now()");
     // It can't be stopped in the past.
     await this.page.clock.pauseAt(now + 5000);
+    this.#isClockStopped = true;
   }
 
   /** With the clock of the page installed. */

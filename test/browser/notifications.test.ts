@@ -146,13 +146,13 @@ describe("Workbench: notifications", function () {
     const allPages = [first, second, other].map(({ page }) => page);
     await announced(allPages, 1);
     const all = [...(await shown(first.page)), ...(await shown(other.page))];
-    assert.deepEqual(all, [{ title: "ann in shop", body: "waits for permission to use Bash" }]);
+    assert.deepEqual(all, [{ title: "ann in “shop”", body: "waits for permission to use Bash" }]);
     const times = await Promise.all(allPages.map((page) => page.evaluate<number[]>("shownAt")));
     const took = times.flat()[0]! - actor.asked()[0]!;
     console.log(`      permission asked to notification shown: ${took} ms (goal 300 ms)`);
 
     const told = (await shown(first.page)).length > 0 ? first : other;
-    await click(told.context, "ann in shop");
+    await click(told.context, "ann in “shop”");
     const pages = told === first ? [first.page, second.page] : [other.page];
     await until("a window leads to its terminal", async () => {
       for (const page of pages)
@@ -187,9 +187,9 @@ describe("Workbench: notifications", function () {
       });
     await ask("Which database?");
     await announced([page], 1);
-    assert.deepEqual(await shown(page), [{ title: "lead in asks", body: "asks for your reply" }]);
+    assert.deepEqual(await shown(page), [{ title: "lead in “asks”", body: "asks for your reply" }]);
     await until("both tones are played", async () => (await tones(page)) === 2);
-    await click(context, "lead in asks");
+    await click(context, "lead in “asks”");
     await page.locator(".group-title", { hasText: "asks" }).waitFor(PATIENCE);
     await page.locator("svc-message", { hasText: "Which database?" }).waitFor(PATIENCE);
 

@@ -99,7 +99,7 @@ describe("svc link", function () {
   it("says with whom it is linked", async () => {
     const { code, out, err } = await linked();
     assert.equal(code, 0, err);
-    assert.match(out, /^Linked to Ann\.$/mu);
+    assert.match(out, /^Linked to “Ann”\.$/mu);
     assert.doesNotMatch(err, /^svc: /mu);
   });
 

@@ -26,6 +26,8 @@ export interface Delivery {
   source_event_id: string;
   target: GroupEnd;
   recipients: readonly { id: string; generation: string }[];
+  /** Milliseconds since 1970, by its source's clock. */
+  created_at: number;
   /** Milliseconds since 1970. */
   deliver_before: number;
   /** Somebody was told that it is queued. */
@@ -62,6 +64,27 @@ export function isConnected(
   }
   const { relations = [] } = services?.direct.status(undefined) ?? {};
   return relations.some(({ id, state, current }) => id === connectionId && state === "active" && current);
+}
+
+/**
+ * Whether a Direct record that the target has of the pair, older than the message, keeps this
+ * other connection from being used (DRC-094).
+ */
+export function isKeptOff(
+  { services }: SimulatedDaemon,
+  { connection_id: connectionId, created_at: createdAt, source, target }: Delivery,
+): boolean {
+  if (!isWeb(connectionId)) return false;
+  const known = services?.outbound.authorities.known() ?? [];
+  return known.some(
+    ({ kind, connection: { local_group_id: groupId, remote, since } }) =>
+      kind === "direct" &&
+      groupId === target.group_id &&
+      remote?.instance_id === source.instance_id &&
+      remote.group_id === source.group_id &&
+      since !== null &&
+      Date.parse(since) <= createdAt,
+  );
 }
 
 /** Whether the daemon has the Group in that generation. */

@@ -6,6 +6,7 @@
 import { Ledger } from "../../daemon/ledger/ledger.ts";
 import { GroupChat } from "../../daemon/messaging/group-chat.ts";
 import { Lease } from "../../daemon/peers/account/lease.ts";
+import { Authorities } from "../../daemon/peers/authorities.ts";
 import { Outbox } from "../../daemon/peers/outbox/outbox.ts";
 import { Scheduler } from "../../daemon/peers/outbox/scheduler.ts";
 import { PeerSender } from "../../daemon/peers/sending/peer-sender.ts";
@@ -112,6 +113,12 @@ export const MUTANTS: readonly Mutant[] = [
     seed: 8,
     accounts: true,
     apply: () => replaced(Lease.prototype, "covers", () => () => true),
+  },
+  {
+    what: "a Direct record that keeps no other connection off",
+    seed: 1688,
+    accounts: true,
+    apply: () => replaced(Authorities.prototype, "pinOf", () => () => null),
   },
   {
     what: "a reset that isn't known to those who receive",

@@ -14,6 +14,7 @@ import {
   type GroupEnd,
   hasGeneration,
   isConnected,
+  isKeptOff,
   isWeb,
   short,
   type WorkEnd,
@@ -135,16 +136,8 @@ export class Oracle {
 
   /** What waits for a peer that has been well for long has ended. */
   #checkStarvation(): void {
-    for (const {
-      id,
-      kind,
-      status,
-      since,
-      source,
-      target,
-      devices,
-      connection_id: connectionId,
-    } of this.#open.values()) {
+    for (const delivery of this.#open.values()) {
+      const { id, kind, status, since, source, target, devices, connection_id: connectionId } = delivery;
       if (kind === "cancel" || status !== null || this.lost.has(id)) continue;
       if (this.#world.time - since < STARVED_MS) continue;
       const one = this.#daemons.find(({ instance_id: instanceId }) => instanceId === source.instance_id)!;
@@ -163,6 +156,7 @@ export class Oracle {
       if (this.#world.time - free < STARVED_MS) continue;
       if (isWeb(connectionId) && !(hasGeneration(one, source) && hasGeneration(other, target))) continue;
       if (!isConnected(one, connectionId, devices) || !isConnected(other, connectionId, devices)) continue;
+      if (isKeptOff(other, delivery)) continue;
       const progress = one.services?.outbound.outbox.byDelivery(id)?.progress;
       this.violate(
         "no healthy peer starves",
@@ -284,6 +278,7 @@ export class Oracle {
         generation: this.#generations.now(target.group_id),
       },
       recipients: (work.recipients as Delivery["recipients"] | undefined) ?? [],
+      created_at: Date.parse(String(work.created_at)),
       deliver_before: Date.parse(String(work.deliver_before)),
       acknowledged: false,
       original: typeof work.original_delivery_id === "string" ? uuidKey(work.original_delivery_id) : null,
@@ -330,6 +325,8 @@ export class Oracle {
     if (end !== null && (end.group_id !== groupId || end.generation !== generation))
       this.violate("never to another generation", `${what}, of generation ${generation}`);
     if (end === null) this.#checkReset(delivery, what);
+    if (isKeptOff(daemon, delivery) && this.accounts.areClocksRightSince(delivery.since))
+      this.violate("a Direct record keeps other connections off", what);
     this.accounts.checkRevoked(delivery, { what, writtenAt });
     const actors = daemon.services?.groups.registry.find(groupId)?.record.actors ?? [];
     for (const one of delivery.recipients) {

@@ -51,7 +51,7 @@ describe("two daemons with a Direct connection", function () {
     assert.equal(received?.by, `connect:${joiner.instance_id}`);
     assert.deepEqual(received?.data["to"], ["lead"]);
     const arrived = await run(["tail"], { home: host.daemon.home });
-    assert.match(arrived.out, /person of Joiner at .+ → lead {2}/u);
+    assert.match(arrived.out, /\[outside, key \w{10}, Direct \w{8}\] a person there in “Joiner” on “.+” → lead {2}/u);
     const left = await run(["tail"], { home: joiner.daemon.home });
     assert.match(left.out, /user → lead · Host at .+ {2}/u);
 
@@ -249,7 +249,7 @@ describe("svc direct", function () {
     const words = WORDS.exec(joined.err)?.[1];
     assert.ok(words, joined.err);
     assert.match(joined.err, /Office/u);
-    assert.match(joined.err, /Host \(g_[0-9a-f]{12}\)/u);
+    assert.match(joined.err, /“Host” \(g_[0-9a-f]{12}\)/u);
     assert.match(joined.err, /until +\d{4}-/u);
     const id = /direct-[0-9a-f-]{36}/u.exec(joined.out)?.[0] ?? "";
     await host.sees("pending", id, ({ state }) => state === "pending");
@@ -258,7 +258,7 @@ describe("svc direct", function () {
     assert.match(status.out, /pending approval/u);
     const approved = await run(["direct", "approve", id], here);
     assert.equal(WORDS.exec(approved.err)?.[1], words);
-    assert.match(approved.err, /Joiner \(g_/u);
+    assert.match(approved.err, /“Joiner” \(g_/u);
     await online(host, joiner, id);
     assert.match((await run(["direct", "status"], here)).out, /online/u);
   });
