@@ -51,7 +51,10 @@ describe("two daemons with a Direct connection", function () {
     assert.equal(received?.by, `connect:${joiner.instance_id}`);
     assert.deepEqual(received?.data["to"], ["lead"]);
     const arrived = await run(["tail"], { home: host.daemon.home });
-    assert.match(arrived.out, /\[outside, key \w{10}, Direct \w{8}\] a person there in “Joiner” on “.+” → lead {2}/u);
+    assert.match(
+      arrived.out,
+      /\[outside, key \w{10}, Direct \w{8}\] a person there in “Joiner” on “.+” → lead {2}/u,
+    );
     const left = await run(["tail"], { home: joiner.daemon.home });
     assert.match(left.out, /user → lead · Host at .+ {2}/u);
 
