@@ -28,7 +28,7 @@ describe("the extension's files for other platforms", function () {
     for (const [at, [target, natives]] of all.entries()) {
       const files = lists[at]!;
       const found = files.flatMap(
-        (path) => /^daemon\/node_modules\/(.*)\/[^/]+\.node$/.exec(path)?.[1] ?? [],
+        (path) => /^daemon\/node_modules\/((?:@[^/]+\/)?[^/]+)\/.*\.node$/.exec(path)?.[1] ?? [],
       );
       assert.deepEqual([...new Set(found)].sort(), natives, target);
       const packages = files.flatMap(
