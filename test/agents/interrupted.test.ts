@@ -4,7 +4,7 @@
  */
 
 import assert from "node:assert/strict";
-import { readdirSync, readFileSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import type { LedgerEvent } from "../../shared/events.ts";
 import { ofKind } from "../support/events.ts";
@@ -15,9 +15,13 @@ const ENDS = ["killed", "stopped", "daemon"] as const;
 
 /** Whether a conversation that the agent keeps in its home has this message. */
 function isInHistory(home: string, id: string): boolean {
-  return readdirSync(home, { recursive: true, encoding: "utf8" })
-    .filter((path) => /^(?:projects|sessions).*\.jsonl$/.test(path))
-    .some((path) => readFileSync(join(home, path), "utf8").includes(id));
+  return ["projects", "sessions"]
+    .map((name) => join(home, name))
+    .filter((folder) => existsSync(folder))
+    .flatMap((folder) =>
+      readdirSync(folder, { recursive: true, encoding: "utf8" }).map((path) => join(folder, path)),
+    )
+    .some((path) => path.endsWith(".jsonl") && readFileSync(path, "utf8").includes(id));
 }
 
 describe("real agents whose work is interrupted", function () {

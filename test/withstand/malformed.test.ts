@@ -297,7 +297,7 @@ describe("malformed values of every member of every operation", function () {
             `${field}=%ff%fe&${field}`,
           ];
           return Array.isArray(base[field])
-            ? queries.map((query) => `${query}${`&${field}=a`.repeat(16)}`)
+            ? queries.map((query) => `${query}${`&${field}=a`.repeat(32)}`)
             : queries;
         });
         await changesNothing(wrong, async (query) => {
