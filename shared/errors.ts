@@ -364,7 +364,8 @@ const entries = {
   delivery_ambiguous: {
     status: 409,
     sentence: "An earlier attempt may have arrived.",
-    remedy: "Ask the recipient, or deliver again on purpose with force_ambiguous.",
+    remedy:
+      "Ask the recipient, or deliver again on purpose with force_ambiguous ('svc deliver EVENT --force-ambiguous').",
   },
   group_busy: {
     status: 409,

@@ -8,11 +8,11 @@ import { DaemonSilent, DaemonUnreachable } from "../../client/failures.ts";
 import { homePaths } from "../../client/paths.ts";
 import { isAlive } from "../../client/process-state.ts";
 import { Refusal } from "../../shared/errors.ts";
-import { quotedName } from "../../shared/foreign-text.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { DEFAULT_WEB_HOST, DEFAULT_WEB_PORT, ENVIRONMENT } from "../../shared/names.ts";
 import type { ResultOf } from "../../shared/operations/registry.ts";
 import { PRODUCT_VERSION } from "../../shared/version.ts";
+import { quoted, shownId } from "../../shared/voice.ts";
 import { agreed } from "../consent.ts";
 import type { CommandContext } from "../context.ts";
 import { programFile } from "../program.ts";
@@ -259,7 +259,7 @@ async function workingActors({ client }: CommandContext): Promise<string[]> {
     const busy = actors.filter(
       ({ runner, presence: { state } }) => runner === "pty" && (state === "working" || state === "waiting"),
     );
-    if (busy.length > 0) working.push(`${busy.map(({ id }) => id).join(", ")} (${quotedName(title)})`);
+    if (busy.length > 0) working.push(`${busy.map(({ id }) => shownId(id)).join(", ")} (${quoted(title)})`);
   }
   return working;
 }
