@@ -1,9 +1,10 @@
 /** What proves something: tokens, codes, challenges. The store only ever gets digests. */
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
-import { existsSync, linkSync, readFileSync, unlinkSync, writeFileSync } from "node:fs";
+import { existsSync, linkSync, readFileSync, statSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Random } from "../platform/random.ts";
 import { SIGNING_DOMAINS } from "../shared/names.ts";
+import { lost } from "./store/begun.ts";
 import { StoreProblem } from "./store/problem.ts";
 
 const KEY_FILE = "account.key";
@@ -79,10 +80,14 @@ export class ServiceKey {
     this.bytes = bytes;
   }
 
-  /** Reads the key of the folder, or makes it. */
-  static of(folder: string, random: Random): ServiceKey {
+  /**
+   * Reads the key of the folder. Makes it unless `isNew` is false: then a store belongs to the one
+   * that is gone. Throws StoreProblem.
+   */
+  static of(folder: string, random: Random, isNew: boolean): ServiceKey {
     const path = join(folder, KEY_FILE);
     if (!existsSync(path)) {
+      if (!isNew) throw lost(folder, path);
       const made = `${path}.${random.uuid()}`;
       writeFileSync(made, Buffer.from(random.bytes(KEY_BYTES)).toString("base64"), {
         mode: 0o600,
@@ -98,8 +103,8 @@ export class ServiceKey {
         unlinkSync(made);
       }
     }
-    const bytes = Buffer.from(readFileSync(path, "utf8"), "base64");
-    if (bytes.length !== KEY_BYTES) {
+    const bytes = statSync(path).isFile() ? Buffer.from(readFileSync(path, "utf8"), "base64") : null;
+    if (bytes?.length !== KEY_BYTES) {
       throw new StoreProblem(`${path} isn't a key of the account service.`, {
         remedy: "Put back the one that was kept with the backup.",
       });

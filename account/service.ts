@@ -37,6 +37,7 @@ import { SignInPages } from "./pages/sign-in-pages.ts";
 import type { MemberVisit, Site, Visit } from "./pages/site.ts";
 import { ServiceKey } from "./secrets.ts";
 import { knowsAddresses, type Settings } from "./settings.ts";
+import { hasBegun, noteBegun } from "./store/begun.ts";
 import { checkKey, noteOrigin, openStore, type Store, tryStore } from "./store/store.ts";
 import { sweep } from "./store/sweep.ts";
 
@@ -61,8 +62,10 @@ export async function startService(settings: Settings, platform: Platform): Prom
   const { clock, random, log } = platform;
   const store = await openStore({ folder: settings.folder, database: settings.database, log });
   try {
-    const key = ServiceKey.of(settings.folder, random);
-    await checkKey(store.db, key.bytes);
+    const { folder } = settings;
+    const key = ServiceKey.of(folder, random, !hasBegun(folder));
+    await checkKey(store.db, key.bytes, folder);
+    noteBegun(folder);
     await noteOrigin(store.db, settings.origin);
     const stopping = new AbortController();
     // However many ask, one row is written at a time.

@@ -38,6 +38,8 @@ export interface GroupPaths {
 export interface HomePaths {
   root: string;
   identity: string;
+  /** Names of the needed files that the Home has had. */
+  files: string;
   /** Settings of the instance, with the Home's format and the digests of access tokens. */
   settings: string;
   /** Digests of browser sessions. */
@@ -119,6 +121,7 @@ export function homePaths(root: string): HomePaths {
   return {
     root,
     identity: join(root, "group_bridge_identity_key.yaml"),
+    files: join(root, "home_files.json"),
     settings: join(root, "settings.json"),
     webSessions: join(root, "web_sessions.json"),
     daemon: {

@@ -8,9 +8,10 @@
 import { existsSync, realpathSync } from "node:fs";
 import { pathToFileURL } from "node:url";
 import { type RunningDaemon, runDaemon } from "./assembly/daemon.ts";
+import { forgetHomeFile } from "./assembly/forget.ts";
 import { type DaemonOptions, optionsFromEnvironment } from "./assembly/options.ts";
 
-export { runDaemon };
+export { forgetHomeFile, runDaemon };
 
 /** Runs until a signal or `daemon_stop` ends it; resolves with the exit code. */
 export async function runUntilEnded(options: DaemonOptions): Promise<number> {

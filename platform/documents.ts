@@ -18,6 +18,17 @@ export interface DocumentOptions<T extends object> {
    */
   version: number;
   schema: z.ZodType<T>;
+  /** Knows that the file was there, if it holds what nothing else has. */
+  kept?: KeptFiles | undefined;
+}
+
+/** Remembers which files there were. */
+export interface KeptFiles {
+  has(path: string): boolean;
+  /** Why a file that there was can't be read. */
+  missing(path: string): HomeProblem;
+  /** The file is durable. What can't be remembered now is remembered by the next start. */
+  add(path: string): Promise<void>;
 }
 
 /** Everything in `value` becomes immutable. */
@@ -37,7 +48,7 @@ class DocumentFile<T extends object> implements Adapter<T> {
   }
 
   async read(): Promise<T | null> {
-    const { files, path, version, schema } = this.#options;
+    const { files, path, version, schema, kept } = this.#options;
     let bytes: Uint8Array | null;
     try {
       bytes = readWhole(files, path);
@@ -50,7 +61,10 @@ class DocumentFile<T extends object> implements Adapter<T> {
         error,
       );
     }
-    if (bytes === null) return null;
+    if (bytes === null) {
+      if (kept?.has(path) === true) throw kept.missing(path);
+      return null;
+    }
     const corrupt = (wrong: string, cause?: unknown) =>
       new HomeProblem("corrupt", path, wrong, "It was left unchanged. Restore it from a backup.", cause);
     let raw: unknown;
@@ -94,8 +108,8 @@ export class JsonDocument<T extends object> {
   }
 
   /**
-   * Opens the file; null if there is none. Throws HomeProblem for a file it can't read, and leaves
-   * it unchanged.
+   * Opens the file; null if there never was one. Throws HomeProblem for a file that it can't read,
+   * and leaves it unchanged.
    */
   static async read<T extends object>(options: DocumentOptions<T>): Promise<JsonDocument<T> | null> {
     const adapter = new DocumentFile(options);
@@ -111,6 +125,7 @@ export class JsonDocument<T extends object> {
     } catch (error) {
       throw storageRefusal(error);
     }
+    await options.kept?.add(options.path);
     return new JsonDocument(options.schema, low);
   }
 

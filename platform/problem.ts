@@ -8,6 +8,8 @@ export type HomeProblemCode =
   /** The content isn't valid. The file is left unchanged. */
   | "corrupt"
   | "unreadable"
+  /** It was there before. */
+  | "missing"
   /** Owned by someone else, a link, or open to others. */
   | "insecure"
   /** Another daemon runs. */

@@ -10,6 +10,7 @@ import { errorFields, type Log } from "../../platform/log.ts";
 import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { ENVIRONMENT } from "../../shared/names.ts";
+import { checkEmbedded, hasBegun } from "./begun.ts";
 import { GroupCommit } from "./group-commit.ts";
 import { migrate } from "./migrations.ts";
 import { openPostgres } from "./postgres.ts";
@@ -104,7 +105,9 @@ export async function openStore({ folder, database, log }: StoreOptions): Promis
 }
 
 function openEmbedded(folder: string, log: Log): Store {
-  const { dialect, backup, checkpoint } = openSqlite(join(folder, STORE_FILE));
+  const path = join(folder, STORE_FILE);
+  checkEmbedded(folder, path);
+  const { dialect, backup, checkpoint } = openSqlite(path);
   const db: Db = new Kysely({ dialect });
   const commits = new GroupCommit(db, isDuplicate);
   return {
@@ -156,9 +159,15 @@ function openServer(url: string, log: Log): Store {
 
 /**
  * Ties the store to the key of the service's folder. With another key, nobody's codes would be
- * found, and a second process would refuse what the first one gave out.
+ * found, and a second process would refuse what the first one gave out. Throws StoreProblem, also
+ * if the store of a service that has begun knows of no key: then it isn't its store.
  */
-export async function checkKey(db: Db, key: Uint8Array): Promise<void> {
+export async function checkKey(db: Db, key: Uint8Array, folder: string): Promise<void> {
+  if (hasBegun(folder) && (await noted(db, "key")) === null)
+    throw new StoreProblem(`The database knows nothing of the account service that began in ${folder}.`, {
+      remedy:
+        "Put its data back from a backup, move the embedded database with 'svc account-service move', or begin a new service in another --folder.",
+    });
   const digest = createHash("sha256").update("svc.account.key").update(key).digest();
   await db
     .insertInto("settings")

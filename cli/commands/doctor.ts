@@ -2,6 +2,8 @@
 import { accessSync, constants, existsSync, lstatSync, type Stats, statfsSync } from "node:fs";
 import { dirname } from "node:path";
 import { DaemonSilent, DaemonUnreachable, RefusedByDaemon } from "../../client/failures.ts";
+import { lostFiles, nameInHome, wayOn } from "../../client/home-files.ts";
+import { homePaths } from "../../client/paths.ts";
 import { Refusal } from "../../shared/errors.ts";
 import type { HealthCheck } from "../../shared/health.ts";
 import { LIMITS } from "../../shared/limits.ts";
@@ -105,6 +107,18 @@ function homeChecks(home: string): HealthCheck[] {
   ];
 }
 
+/** Needed files that are gone, each with what was in it. */
+function lostChecks(home: string): HealthCheck[] {
+  const paths = homePaths(home);
+  return lostFiles(paths).map(({ path, lost }) => ({
+    code: "home_file_lost",
+    severity: "error",
+    title: "Home",
+    text: `${path} is gone or has nothing in it. ${lost}`,
+    remedy: `Put it back from a backup. ${wayOn(paths, nameInHome(paths, path))}`,
+  }));
+}
+
 /** The daemon's own checks, or why it can't be asked. */
 async function daemonChecks(context: CommandContext): Promise<HealthCheck[]> {
   const title = "Daemon";
@@ -155,7 +169,8 @@ export async function doctor(context: CommandContext): Promise<number> {
   const told = await daemonChecks(context);
   // A daemon that answers has already checked its Home and its Node.
   const asked = told.length > 1;
-  const checks = asked ? told : [nodeCheck(), ...homeChecks(context.home), ...told];
+  const lost = lostChecks(context.home);
+  const checks = asked ? [...told, ...lost] : [nodeCheck(), ...homeChecks(context.home), ...lost, ...told];
   if (out.json) out.document({ ok: true, result: { checks } });
   else
     for (const { severity, title, text, remedy } of checks) {

@@ -69,6 +69,15 @@ export const daemonCommands: readonly Command[] = [
     run: async (context) => (await import("../commands/doctor.ts")).doctor(context),
   },
   {
+    words: "home forget",
+    args: "<file>",
+    summary:
+      "Go on without a needed file of the Home that is gone or damaged. What is in its place is renamed. The daemon must not run.",
+    options: [{ name: "confirm", value: "FILE", text: "The file's name again" }],
+    personOnly: true,
+    run: async (context) => (await import("../commands/home.ts")).forget(context),
+  },
+  {
     words: "daemon start",
     summary: "Start the daemon in the background.",
     options: LISTEN,

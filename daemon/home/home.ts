@@ -10,10 +10,11 @@ import type { Host } from "../../client/endpoint.ts";
 import { type HomePaths, homePaths } from "../../client/paths.ts";
 import { type Clock, timestamp } from "../../platform/clock.ts";
 import { JsonDocument } from "../../platform/documents.ts";
-import { ensureDirectory, errorCode } from "../../platform/durable.ts";
+import { ensureDirectory, errorCode, syncDirectory } from "../../platform/durable.ts";
 import type { Files } from "../../platform/files.ts";
 import { HomeProblem } from "../../platform/problem.ts";
 import type { Random } from "../../platform/random.ts";
+import { HomeFiles } from "./home-files.ts";
 import { InstanceIdentity } from "./identity.ts";
 import { HomeLock } from "./lock.ts";
 import { defaultSettings, HOME_FORMAT, SETTINGS_VERSION, Settings } from "./settings.ts";
@@ -32,6 +33,8 @@ export interface Home {
   readonly lock: HomeLock;
   readonly identity: InstanceIdentity;
   readonly settings: JsonDocument<Settings>;
+  /** Which needed files there were. */
+  readonly kept: HomeFiles;
   /** Paths whose permissions were too wide and were tightened at this start. */
   readonly tightened: readonly string[];
 }
@@ -114,6 +117,30 @@ function inaccessible(root: string, error: unknown): HomeProblem | null {
   return new HomeProblem("unreadable", path, wrong, remedy, error);
 }
 
+/**
+ * A needed file of the Home at `root` is no longer expected. If something is there in its place, it
+ * is renamed; resolves with its new path, or null. Throws HomeProblem, HomeLocked while a daemon
+ * runs.
+ */
+export async function forgetFile(deps: HomeDependencies, root: string, path: string): Promise<string | null> {
+  const { files, clock } = deps;
+  const paths = homePaths(root);
+  const lock = await HomeLock.acquire(deps, paths);
+  try {
+    const kept = await HomeFiles.open(files, paths);
+    let aside: string | null = null;
+    if (files.stat(path) !== null) {
+      aside = `${path}.aside-${timestamp(clock).replaceAll(/[^0-9]/g, "")}`;
+      files.rename(path, aside);
+      await syncDirectory(files, dirname(path));
+    }
+    await kept.forget(path);
+    return aside;
+  } finally {
+    lock.release();
+  }
+}
+
 async function open(deps: HomeDependencies, root: string): Promise<Home> {
   const { files, clock, random } = deps;
   const paths = homePaths(root);
@@ -126,11 +153,19 @@ async function open(deps: HomeDependencies, root: string): Promise<Home> {
     await ensureDirectory(files, directory);
     checkEntry(deps, directory, "directory", tightened);
   }
-  for (const file of [paths.identity, paths.daemon.lock, paths.daemon.key, paths.daemon.address]) {
+  for (const file of [
+    paths.identity,
+    paths.files,
+    paths.daemon.lock,
+    paths.daemon.key,
+    paths.daemon.address,
+  ]) {
     checkEntry(deps, file, "file", tightened);
   }
   const lock = await HomeLock.acquire(deps, paths);
   try {
+    const kept = await HomeFiles.open(files, paths);
+    for (const path of [paths.identity, paths.settings, paths.connect.outbox]) kept.check(path);
     const identity = await InstanceIdentity.obtain(files, random, paths.identity);
     const settings =
       (await readSettings(files, paths)) ??
@@ -138,7 +173,8 @@ async function open(deps: HomeDependencies, root: string): Promise<Home> {
         { files, path: paths.settings, version: SETTINGS_VERSION, schema: Settings },
         defaultSettings(timestamp(clock)),
       ));
-    return { paths, lock, identity, settings, tightened };
+    await kept.noteAll();
+    return { paths, lock, identity, settings, kept, tightened };
   } catch (error) {
     lock.release();
     throw error;

@@ -6,7 +6,7 @@ import { createECDH } from "node:crypto";
 import * as z from "zod";
 import type { HomePaths } from "../../client/paths.ts";
 import { type Clock, timestamp } from "../../platform/clock.ts";
-import { JsonDocument } from "../../platform/documents.ts";
+import { JsonDocument, type KeptFiles } from "../../platform/documents.ts";
 import type { Files } from "../../platform/files.ts";
 import type { HttpClient } from "../../platform/http/client.ts";
 import { errorFields, type Log } from "../../platform/log.ts";
@@ -48,6 +48,7 @@ export interface PushDependencies {
   random: Random;
   log: Log;
   paths: Pick<HomePaths, "push" | "pushKey">;
+  kept?: KeptFiles | undefined;
   /** Requests that reach public addresses only. */
   http: HttpClient;
   /** Hosts of push services (push-services.ts). */
@@ -373,8 +374,8 @@ export class Push {
   }
 
   async #readKey(): Promise<PushKey> {
-    const { files, random, paths } = this.#deps;
-    const options = { files, path: paths.pushKey, version: 1, schema: KeyDocument };
+    const { files, random, paths, kept } = this.#deps;
+    const options = { files, path: paths.pushKey, version: 1, schema: KeyDocument, kept };
     const present = await JsonDocument.read(options);
     return (present ?? (await JsonDocument.create(options, { v: 1, ...newKey(random) }))).value;
   }
@@ -421,6 +422,6 @@ function invalid(field: string, wrong: string): Refusal {
   return new Refusal("invalid_args", { specifics: `'${field}' ${wrong}.`, details: { field } });
 }
 
-function documentOptions({ files, paths }: PushDependencies) {
-  return { files, path: paths.push, version: 1, schema: Subscriptions };
+function documentOptions({ files, paths, kept }: PushDependencies) {
+  return { files, path: paths.push, version: 1, schema: Subscriptions, kept };
 }

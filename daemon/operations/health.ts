@@ -23,6 +23,8 @@ export interface HealthSources {
   isAlive: (pid: number) => boolean;
   /** Paths whose permissions this start tightened. */
   tightened: readonly string[];
+  /** Why it isn't known which needed files there were; null if it is. */
+  neededTrouble: string | null;
   createdAt: () => string;
   /** Why nothing can be written to a directory; null when it can. */
   writeTrouble: (directory: string) => string | null;
@@ -75,6 +77,7 @@ export function homeChecks(sources: HealthSources): Check[] {
   const checks: [code: string, title: string, check: (sources: HealthSources) => Found][] = [
     ["node_version", "Node", node],
     ["home_modes", "Permissions of the Home", modes],
+    ["home_files", "Needed files of the Home", neededFiles],
     ["home_writable", "Writing to the Home", writing],
     ["lock", "Lock of the Home", lock],
     ["home_copy", "Copies of the Home", copies],
@@ -105,6 +108,13 @@ function modes({ files, paths, hasModes, tightened }: HealthSources): Found {
   if (tightened.length === 0) return OK("Only you can read it.");
   const text = `Before this start, others could read ${tightened.length} paths. They are now closed: ${tightened.join(", ")}.`;
   return { severity: "warning", text, remedy: "Renew tokens if others use this machine." };
+}
+
+function neededFiles({ neededTrouble }: HealthSources): Found {
+  if (neededTrouble === null) return OK("They are known.");
+  const text = `It isn't known which there were, so that one that is gone may be made anew: ${neededTrouble}`;
+  const remedy = "Restore home_files.json from a backup, or move it away. Then restart the daemon.";
+  return { severity: "error", text, remedy };
 }
 
 function writing({ paths, writeTrouble }: HealthSources): Found {

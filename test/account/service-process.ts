@@ -83,7 +83,7 @@ export class ServiceProcess {
 
   command(...words: string[]): { status: number | null; stdout: string; stderr: string } {
     const args = [SVC, "account-service", ...words];
-    return spawnSync(process.execPath, args, { env: this.environment, encoding: "utf8" });
+    return spawnSync(process.execPath, args, { env: this.environment, encoding: "utf8", timeout: 60_000 });
   }
 
   async dispose(): Promise<void> {

@@ -170,7 +170,7 @@ describe("an account in the editor", function () {
   describe("connections with other accounts", () => {
     let id: string;
     /** The service shows whose machine it is. */
-    const name = `${SHOWN} at Ben`;
+    const name = `${SHOWN} at “Ben`;
     const row = () => window.row("Connections", name);
 
     it("are answered from a link, and not before the person has agreed on the account's page", async () => {

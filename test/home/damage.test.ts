@@ -36,6 +36,7 @@ const ESSENTIAL = new Set(["settings.json", "group_bridge_identity_key.yaml", "d
  */
 const TOLD = [
   /^direct_connections\.json$/,
+  /^home_files\.json$/,
   /outbox_generations\.json$/,
   /^web_sessions\.json$/,
   /group\.json$/,

@@ -1,12 +1,14 @@
 /**
  * Runs some of the daemon's services over a platform of a test's own, with stand-ins for others.
  */
+
 import { homePaths } from "../../client/paths.ts";
 import type { Given } from "../../daemon/assembly/given.ts";
 import type { ServiceList } from "../../daemon/assembly/service.ts";
 import { SERVICES } from "../../daemon/assembly/services.ts";
 import { type Subset, Supervisor } from "../../daemon/assembly/supervisor.ts";
 import type { ActorRunner } from "../../daemon/groups/actors.ts";
+import { HomeFiles } from "../../daemon/home/home-files.ts";
 import { defaultSettings, Settings } from "../../daemon/home/settings.ts";
 import { JsonDocument } from "../../platform/documents.ts";
 import type { Files } from "../../platform/files.ts";
@@ -43,7 +45,9 @@ export async function homeAt(root: string, files: Files, origin: string | null =
       ...defaultSettings("2026-01-01T00:00:00.000Z"),
       ...(origin !== null && { remote_access: { provider: "manual", enabled: true, origin } }),
     }));
-  return { paths, settings };
+  const kept = await HomeFiles.open(files, paths);
+  await kept.noteAll();
+  return { paths, settings, kept };
 }
 
 /** Groups with their Actors and messages, and the one way to call their operations. */

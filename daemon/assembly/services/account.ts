@@ -24,11 +24,12 @@ type Parts = Pick<
 export async function create(parts: Parts): Promise<ServiceFor<Account, typeof accountOperations>> {
   const { home, groups, outbound, receiver, environment, http, ...rest } = parts;
   const { registry } = groups;
-  const { paths, identity, settings } = home;
+  const { paths, identity, settings, kept } = home;
   const account = await Account.open({
     ...rest,
     http,
     paths,
+    kept,
     identity,
     receiver,
     registry,

@@ -23,6 +23,7 @@ export async function create(parts: Parts): Promise<ServiceFor<Direct, typeof di
   const direct = await Direct.open({
     ...rest,
     paths: home.paths,
+    kept: home.kept,
     identity: home.identity,
     interfaces: () => network.interfaces(),
     receiver,

@@ -8,7 +8,7 @@ import type { Service } from "../service.ts";
 type Parts = Pick<Given, "files" | "clock" | "home" | "hasModes">;
 
 export function create({ files, clock, home, hasModes }: Parts): Service<null> {
-  const { paths, lock, settings, tightened } = home;
+  const { paths, lock, settings, kept, tightened } = home;
   return {
     part: null,
     health: homeChecks({
@@ -21,6 +21,7 @@ export function create({ files, clock, home, hasModes }: Parts): Service<null> {
       original: lock.original,
       isAlive,
       tightened,
+      neededTrouble: kept.problem,
       createdAt: () => settings.value.created_at,
       writeTrouble,
       freeBytes: () => freeBytes(paths.root),

@@ -27,6 +27,7 @@ export async function create(
     ...platform,
     ...push,
     paths: home.paths,
+    kept: home.kept,
     tokens: access.accessTokens,
     origin() {
       const { enabled, origin } = home.settings.value.remote_access;

@@ -10,6 +10,7 @@ type Parts = Pick<Given, "files" | "clock" | "random" | "log" | "projects" | "ho
 export async function create({ groups, home, ...platform }: Parts): Promise<Service<Outbound>> {
   const { paths, identity } = home;
   const outbound = await Outbound.open({ ...platform, paths, identity, registry: groups.registry });
+  await home.kept.add(paths.connect.outbox);
   const { outbox } = outbound;
   return {
     part: outbound,

@@ -4,6 +4,7 @@
  */
 import type { HomePaths } from "../../../client/paths.ts";
 import type { Clock } from "../../../platform/clock.ts";
+import type { KeptFiles } from "../../../platform/documents.ts";
 import type { Files } from "../../../platform/files.ts";
 import type { HttpClient } from "../../../platform/http/client.ts";
 import { isOfThisMachine } from "../../../platform/http/site.ts";
@@ -41,6 +42,7 @@ export interface AccountDependencies {
   log: Log;
   http: HttpClient;
   paths: HomePaths;
+  kept?: KeptFiles;
   identity: InstanceIdentity;
   hostname: string;
   receiver: Pick<AdmittingReceiver, "admit">;
@@ -132,7 +134,7 @@ export class Account {
     const { files, clock, random, log, http, paths, identity } = deps;
     const abort = new AbortController();
     const client = new AccountClient(http, deps.seconds, abort.signal);
-    const membership = await Membership.open(files, paths.membership);
+    const membership = await Membership.open(files, paths.membership, deps.kept);
     const members = await AccountMembers.open({ files, clock, log, path: paths.connect.instances });
     const retirement = new Retirement({ clock, log, membership, client });
     const publicOrigin = (accountOrigin: string) => originFor(deps.advertisedOrigin(), accountOrigin);

@@ -4,7 +4,7 @@
  * no address.
  */
 import * as z from "zod";
-import { JsonDocument } from "../../../platform/documents.ts";
+import { type DocumentOptions, JsonDocument, type KeptFiles } from "../../../platform/documents.ts";
 import type { Files } from "../../../platform/files.ts";
 import { HomeProblem } from "../../../platform/problem.ts";
 import { Signal } from "../../../platform/signal.ts";
@@ -56,8 +56,7 @@ const EMPTY: MembershipDocument = {
 };
 
 export class Membership {
-  readonly #files: Files;
-  readonly #path: string;
+  readonly #options: DocumentOptions<MembershipDocument>;
   readonly #changed = new Signal();
   #document: JsonDocument<MembershipDocument> | null;
   #creating: Promise<JsonDocument<MembershipDocument>> | null = null;
@@ -66,24 +65,23 @@ export class Membership {
   readonly problem: string | null;
 
   private constructor(
-    files: Files,
-    path: string,
+    options: DocumentOptions<MembershipDocument>,
     document: JsonDocument<MembershipDocument> | null,
     problem: string | null,
   ) {
-    this.#files = files;
-    this.#path = path;
+    this.#options = options;
     this.#document = document;
     this.#binding = bindingOf(document?.value ?? EMPTY);
     this.problem = problem;
   }
 
-  static async open(files: Files, path: string): Promise<Membership> {
+  static async open(files: Files, path: string, kept?: KeptFiles): Promise<Membership> {
+    const options = { files, path, version: 1, schema: Document, kept };
     try {
-      return new Membership(files, path, await JsonDocument.read(options(files, path)), null);
+      return new Membership(options, await JsonDocument.read(options), null);
     } catch (error) {
       if (!(error instanceof HomeProblem)) throw error;
-      return new Membership(files, path, null, error.message);
+      return new Membership(options, null, error.message);
     }
   }
 
@@ -118,17 +116,13 @@ export class Membership {
   }
 
   async #create(): Promise<JsonDocument<MembershipDocument>> {
-    this.#creating ??= JsonDocument.create(options(this.#files, this.#path), EMPTY);
+    this.#creating ??= JsonDocument.create(this.#options, EMPTY);
     try {
       return (this.#document = await this.#creating);
     } finally {
       this.#creating = null;
     }
   }
-}
-
-function options(files: Files, path: string) {
-  return { files, path, version: 1, schema: Document };
 }
 
 /** What a document is linked as; null if it isn't. */

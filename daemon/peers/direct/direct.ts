@@ -5,6 +5,7 @@
  */
 
 import type { Clock, Timer } from "../../../platform/clock.ts";
+import type { KeptFiles } from "../../../platform/documents.ts";
 import type { Files } from "../../../platform/files.ts";
 import { checkPublicKey } from "../../../platform/keys.ts";
 import { errorFields, type Log } from "../../../platform/log.ts";
@@ -38,6 +39,7 @@ export interface DirectDependencies {
   log: Log;
   links: Links;
   paths: { directConnections: string; directStatus: string };
+  kept?: KeptFiles;
   identity: { instance_id: string; public_key: string };
   /** This machine's name, shown to peers until the person chooses another. */
   hostname: string;
@@ -138,8 +140,9 @@ export class Direct {
 
   /** Reads the relations. Nothing is opened or created before `start`. */
   static async open(deps: DirectDependencies): Promise<Direct> {
-    const { files, clock, paths, hostname } = deps;
-    return new Direct(deps, await Relations.open({ files, clock, path: paths.directConnections, hostname }));
+    const { files, clock, paths, hostname, kept } = deps;
+    const path = paths.directConnections;
+    return new Direct(deps, await Relations.open({ files, clock, path, kept, hostname }));
   }
 
   /** Connections were made, changed or ended. Returns a function that stops listening. */

@@ -4,7 +4,7 @@
  */
 import { createHash } from "node:crypto";
 import { type Clock, timestamp } from "../../../platform/clock.ts";
-import { JsonDocument } from "../../../platform/documents.ts";
+import { JsonDocument, type KeptFiles } from "../../../platform/documents.ts";
 import type { Files } from "../../../platform/files.ts";
 import { HomeProblem } from "../../../platform/problem.ts";
 import { Refusal } from "../../../shared/errors.ts";
@@ -26,6 +26,7 @@ interface Dependencies {
   files: Files;
   clock: Clock;
   path: string;
+  kept?: KeptFiles | undefined;
   /** Shown to peers until the person names the instance. */
   hostname: string;
 }
@@ -370,8 +371,8 @@ export class Relations {
   }
 }
 
-function options({ files, path }: Dependencies) {
-  return { files, path, version: 1, schema: DirectDocument };
+function options({ files, path, kept }: Dependencies) {
+  return { files, path, version: 1, schema: DirectDocument, kept };
 }
 
 function wrongState(specifics: string): Refusal {
