@@ -7,8 +7,7 @@
  */
 import { existsSync, realpathSync } from "node:fs";
 import { pathToFileURL } from "node:url";
-import { type RunningDaemon, runDaemon } from "./assembly/daemon.ts";
-import { forgetHomeFile } from "./assembly/forget.ts";
+import { forgetHomeFile, type RunningDaemon, runDaemon } from "./assembly/daemon.ts";
 import { type DaemonOptions, optionsFromEnvironment } from "./assembly/options.ts";
 
 export { forgetHomeFile, runDaemon };

@@ -18,7 +18,7 @@ import { RealProjectFiles } from "../../platform/real-project-files.ts";
 import { RealRandom } from "../../platform/real-random.ts";
 import { RealSocketPeers } from "../../platform/real-socket-peers.ts";
 import { PRODUCT_VERSION } from "../../shared/version.ts";
-import { openHome } from "../home/home.ts";
+import { forgetFile, openHome } from "../home/home.ts";
 import { KNOWN_PUSH_SERVICES } from "../notifications/push-services.ts";
 import { TlsLinks } from "../peers/direct/tls-links.ts";
 import type { Given } from "./given.ts";
@@ -146,4 +146,10 @@ async function serve(given: Omit<Given, "stop">, log: LogFile): Promise<RunningD
 function once<Value>(find: () => Value): () => Value {
   let found: { value: Value } | undefined;
   return () => (found ??= { value: find() }).value;
+}
+
+/** `forgetFile` on this machine. */
+export function forgetHomeFile(home: string, path: string): Promise<string | null> {
+  const platform = { files: new RealFiles(), clock: new RealClock(), random: new RealRandom() };
+  return forgetFile({ ...platform, host: currentHost(), chmod: chmodSync }, home, path);
 }

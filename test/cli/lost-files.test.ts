@@ -173,13 +173,12 @@ function copy(from: string, to: string): void {
 }
 
 /** Paths and contents, without what every start writes. */
-function tree(home: string): Record<string, string> {
+function tree(home: string): Map<string, string> {
   const entries = readdirSync(home, { recursive: true, withFileTypes: true });
-  return Object.fromEntries(
+  return new Map(
     entries
       .map((entry) => ({ entry, path: join(entry.parentPath, entry.name).slice(home.length + 1) }))
       .filter(({ path }) => !/^(?:daemon|state\/connect\/direct_status|groups)\b/u.test(path))
-      .map(({ entry, path }) => [path, entry.isFile() ? readFileSync(join(home, path), "base64") : ""])
-      .sort(),
+      .map(({ entry, path }) => [path, entry.isFile() ? readFileSync(join(home, path), "base64") : ""]),
   );
 }
