@@ -2,6 +2,7 @@
 import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { timestamp } from "../platform/clock.ts";
+import { realDescriptors } from "../platform/descriptors.ts";
 import { errorCode } from "../platform/durable.ts";
 import { RealHttpClient } from "../platform/http/real-client.ts";
 import { RealClock } from "../platform/real-clock.ts";
@@ -69,7 +70,13 @@ async function withPlatform<Result>(
   const log = openLog(new RealFiles(), clock, join(settings.folder, "account.log"));
   const http = new RealHttpClient({ clock });
   try {
-    return await work({ clock, random: new RealRandom(), log, http });
+    return await work({
+      clock,
+      random: new RealRandom(),
+      log,
+      http,
+      descriptors: realDescriptors(process.platform),
+    });
   } finally {
     http.close();
     log.close();

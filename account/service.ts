@@ -1,9 +1,11 @@
 /** The service as a whole: its parts, its listener, its start and its stop. */
 import { createServer, type Server } from "node:http";
-import type { AddressInfo } from "node:net";
+import type { AddressInfo, Socket } from "node:net";
 import { type Clock, type Timer, timestamp } from "../platform/clock.ts";
+import { type Descriptors, UNLIMITED } from "../platform/descriptors.ts";
 import { errorCode } from "../platform/durable.ts";
 import type { HttpClient } from "../platform/http/client.ts";
+import { mostConnections, PortConnections } from "../platform/http/connections.ts";
 import { RequestIds } from "../platform/http/request-id.ts";
 import { errorFields, type Log } from "../platform/log.ts";
 import type { Random } from "../platform/random.ts";
@@ -47,6 +49,7 @@ export interface Platform {
   log: Log;
   /** For asking instances about their Groups. */
   http: HttpClient;
+  descriptors?: Descriptors;
 }
 
 export interface RunningService {
@@ -99,6 +102,11 @@ export async function startService(settings: Settings, platform: Platform): Prom
       app,
     );
     server.maxHeadersCount = LIMITS.body.headerFields;
+    const descriptors = platform.descriptors ?? UNLIMITED;
+    const most = mostConnections(descriptors.limit, LIMITS.descriptors.accountShare);
+    const ports = new PortConnections(most, descriptors);
+    server.on("connection", (socket: Socket) => ports.add(socket));
+    server.prependListener("request", (request, response) => ports.begins(request, response));
     await listen(server, settings);
     let timer: Timer;
     const sweepOften = (): void => {

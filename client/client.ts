@@ -10,7 +10,7 @@ import { LIMITS } from "../shared/limits.ts";
 import { HEADERS, SOCKET_OPERATION_PREFIX } from "../shared/names.ts";
 import type { ArgumentsOf, OperationName, ResultOf } from "../shared/operations/registry.ts";
 import { type Endpoint, findEndpoint } from "./connection.ts";
-import { type DaemonSilent, DaemonUnreachable, RefusedByDaemon } from "./failures.ts";
+import { cutOff, type DaemonSilent, DaemonUnreachable, exhausted, RefusedByDaemon } from "./failures.ts";
 import { Patience, watch } from "./patience.ts";
 
 export type Envelope<Result> = { ok: true; result: Result } | { ok: false; error: ErrorBody };
@@ -25,18 +25,13 @@ export interface CallOptions {
   answerSeconds?: number;
 }
 
-const CONNECTION_ERRORS = new Set([
-  "ENOENT",
-  "ECONNREFUSED",
-  "ECONNRESET",
-  "EPIPE",
-  "EACCES",
-  "ENOTSOCK",
-  "EPROTOTYPE",
-  "EAGAIN",
-]);
+const CONNECTION_ERRORS = new Set(["ENOENT", "ECONNREFUSED", "EACCES", "ENOTSOCK", "EPROTOTYPE", "EAGAIN"]);
 const { crowdedSeconds, crowdedPauseMilliseconds } = LIMITS.client;
 const CROWDED_TRIES = (crowdedSeconds * 1000) / crowdedPauseMilliseconds;
+/** Something was there and closed the connection. */
+const CUT_ERRORS: ReadonlySet<string> = new Set(["ECONNRESET", "EPIPE"]);
+/** This process, or the whole system, may open nothing more. */
+const EXHAUSTED_ERRORS: ReadonlySet<string> = new Set(["EMFILE", "ENFILE"]);
 
 /** Why a request is sent again: nothing in it was done. */
 interface Repeats {
@@ -222,6 +217,8 @@ export class DaemonClient {
         await delay(crowdedPauseMilliseconds, undefined, { signal: options.signal });
         return this.#send(method, path, headers, body, options, keepAlive, { crowded: crowded + 1, renewed });
       }
+      if (CUT_ERRORS.has(code)) throw cutOff(this.home, code, error);
+      if (EXHAUSTED_ERRORS.has(code)) throw exhausted(this.home, code, error);
       const reason = CONNECTION_ERRORS.has(code) ? code : error instanceof Error ? error.message : code;
       throw new DaemonUnreachable(this.home, reason, error);
     }

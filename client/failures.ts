@@ -38,6 +38,19 @@ export class DaemonUnreachable extends Error {
   }
 }
 
+/** A daemon took the connection and closed it without an answer. */
+export function cutOff(home: string, code: string, cause: unknown): DaemonUnreachable {
+  const problem = `The daemon of the Home ${home} closed the connection without an answer (${code}).`;
+  const remedy = `It may have ended, or have too many files and connections open. Look at its log (${commandLine(home, "daemon", "logs")}) and try again.`;
+  return new DaemonUnreachable(home, code, cause, problem, remedy);
+}
+
+/** Nothing more may be opened here, so the daemon wasn't asked. */
+export function exhausted(home: string, code: string, cause: unknown): DaemonUnreachable {
+  const problem = `Too many files and connections are open here to ask the daemon (${code}).`;
+  return new DaemonUnreachable(home, code, cause, problem, "Raise the limit (ulimit -n), or close some.");
+}
+
 /**
  * A daemon is there but doesn't answer, because it or the machine is frozen. It may have done what
  * was asked.

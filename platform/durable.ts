@@ -14,22 +14,26 @@ export function errorCode(error: unknown): string | undefined {
 /** Node's codes for a full disk and for a failing one. */
 const FULL: ReadonlySet<string> = new Set(["ENOSPC", "EDQUOT", "EFBIG"]);
 const FAILED: ReadonlySet<string> = new Set(["EIO", "EROFS"]);
+/** The process, or the whole system, may open nothing more. */
+const EXHAUSTED: ReadonlySet<string> = new Set(["EMFILE", "ENFILE"]);
 
-/** Whether an error comes from the disk. */
+/** Whether an error comes from the disk, or from the limit on what may be open. */
 export function isStorageError(error: unknown): boolean {
   const code = errorCode(error) ?? "";
-  return FULL.has(code) || FAILED.has(code);
+  return FULL.has(code) || FAILED.has(code) || EXHAUSTED.has(code);
 }
 
 /**
- * What a caller gets when the disk fails: storage_full or storage_failed. A Refusal passes
- * unchanged.
+ * What a caller gets when the disk fails: storage_full or storage_failed; too_many_open_files when
+ * nothing more may be opened. A Refusal passes unchanged.
  */
 export function storageRefusal(error: unknown): Refusal {
   if (error instanceof Refusal) return error;
   const code = errorCode(error);
   const isFull = code !== undefined && FULL.has(code);
   const details = code === undefined ? {} : { cause: code };
+  if (code !== undefined && EXHAUSTED.has(code))
+    return new Refusal("too_many_open_files", { details, cause: error });
   return new Refusal(isFull ? "storage_full" : "storage_failed", { details, cause: error });
 }
 

@@ -433,6 +433,12 @@ const entries = {
     sentence: "Writing to disk failed. Nothing was recorded.",
     remedy: "Free or repair the disk, then send it again.",
   },
+  too_many_open_files: {
+    status: 503,
+    sentence: "The daemon has as many files and connections open as the system lets it.",
+    remedy:
+      "Raise its limit (ulimit -n, or LimitNOFILE of the service) and start it again, or close connections and Groups.",
+  },
   runtime_activity_unavailable: {
     status: 503,
     sentence: "An Actor's runtime activity can't be read because its file is damaged.",

@@ -143,6 +143,8 @@ export const LIMITS = {
     requestSeconds: 30,
     keepAliveSeconds: 65,
     connections: 4096,
+    /** However few descriptors the process may have. */
+    fewestConnections: 16,
     /** Connections that may wait to be accepted. The kernel may use a lower limit. */
     waiting: 4096,
     /** Failed authentications per address and minute before 429. */
@@ -155,6 +157,22 @@ export const LIMITS = {
     sessions: 256,
     /** Addresses whose failed authentications are counted at the same time. */
     failingAddresses: 4096,
+  },
+  /** Files and connections that the process may have open. */
+  descriptors: {
+    /** For the daemon's own files, Direct connections and programs. */
+    reserved: 128,
+    /** Of the others: for the Web port, the exhibit, and the sockets of the person and each Actor. */
+    webShare: 0.4,
+    exhibitShare: 0.1,
+    localShare: 0.2,
+    actorShare: 0.05,
+    /** What the port of the account service may have of its own. */
+    accountShare: 0.8,
+    /** A Group is opened only while so many more are free than the ports may take. */
+    freeForGroup: 32,
+    /** A lower limit is told. */
+    few: 1024,
   },
   stream: {
     clients: 2048,

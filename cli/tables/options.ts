@@ -35,6 +35,7 @@ export const GROUPS: Readonly<Record<string, string>> = {
   actor: "Actors: the agents of a Group",
   runtime: "The agents that svc can run",
   presentation: "What is shown beside the conversation, in four slots a Group",
+  home: "Needed files of the Home",
   ledger: "Maintain a Group's ledger",
   direct: "Direct connections to Groups of other instances",
   token: "Access tokens for browsers and scripts",

@@ -4,6 +4,7 @@ import { hostname } from "node:os";
 import { currentHost } from "../../client/endpoint.ts";
 import { findHookClient } from "../../client/hook/hook-client.ts";
 import { ownPath } from "../../client/person-environment.ts";
+import { realDescriptors } from "../../platform/descriptors.ts";
 import { publicLookup } from "../../platform/http/public-address.ts";
 import { RealHttpClient } from "../../platform/http/real-client.ts";
 import { readTlsFiles } from "../../platform/http/tls-files.ts";
@@ -74,6 +75,7 @@ export async function runDaemon(options: DaemonOptions): Promise<RunningDaemon> 
         processTable: processTable(host.platform),
         socketPeers: new RealSocketPeers(host.platform),
         network,
+        descriptors: realDescriptors(host.platform),
         http: new RealHttpClient({ clock }),
         push: options.push ?? {
           services: KNOWN_PUSH_SERVICES,

@@ -4,6 +4,7 @@
  */
 import type { HookClient } from "../../client/hook/hook-client.ts";
 import type { Clock } from "../../platform/clock.ts";
+import type { Descriptors } from "../../platform/descriptors.ts";
 import type { Files } from "../../platform/files.ts";
 import type { HttpClient } from "../../platform/http/client.ts";
 import type { Log } from "../../platform/log.ts";
@@ -27,6 +28,7 @@ export interface Given {
   processTable: ProcessTable;
   socketPeers: SocketPeers;
   network: Network;
+  descriptors?: Descriptors;
   /** Requests to the account service and to other instances. */
   http: HttpClient;
   /** Hosts of push services, and requests to them, which reach public addresses only. */

@@ -31,6 +31,8 @@ export interface RegistryDependencies {
   /** Follows a Group's ledger; called once per opening of a Group. */
   projectionsFor(groupId: string): Projection[];
   keyOf: LedgerOptions["keyOf"];
+  /** Throws too_many_open_files if another Group would take what the daemon needs to answer. */
+  checkOpenFiles?(): void;
   /** Smaller limits, for tests. */
   ledgerLimits?: Partial<LedgerLimits>;
 }
@@ -92,7 +94,8 @@ function reasonOf(error: unknown): string {
 /** Whether freeing the disk or waiting may let the Group open: nothing is wrong with its files. */
 function passes(error: unknown): boolean {
   if (error instanceof HomeProblem) return false;
-  if (error instanceof Refusal) return error.code === "storage_full" || error.code === "storage_failed";
+  if (error instanceof Refusal)
+    return ["storage_full", "storage_failed", "too_many_open_files"].includes(error.code);
   return errorCode(error) !== undefined;
 }
 
@@ -180,6 +183,7 @@ export class GroupRegistry {
         details: { limit },
       });
     }
+    this.#deps.checkOpenFiles?.();
     const groupId = `g_${Buffer.from(random.bytes(6)).toString("hex")}`;
     const now = timestamp(clock);
     const making = groupPaths(join(paths.groups, `${MAKING}${groupId}`));
@@ -450,6 +454,7 @@ export class GroupRegistry {
   async #openGroup(groupId: string): Promise<OpenGroup> {
     const { files, clock } = this.#deps;
     const paths = this.#deps.paths.group(groupId);
+    this.#deps.checkOpenFiles?.();
     if (files.stat(paths.root) === null) throw notDirectory(paths.root);
     const { root, ledger: ledgerPath, blobs, cursors, drafts, tokens, privateEnvironment } = paths;
     for (const path of [root, ledgerPath, blobs, cursors, drafts, tokens, privateEnvironment]) {

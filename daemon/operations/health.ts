@@ -2,7 +2,9 @@
 
 import type { HomePaths } from "../../client/paths.ts";
 import type { Clock } from "../../platform/clock.ts";
+import type { Descriptors } from "../../platform/descriptors.ts";
 import type { Files } from "../../platform/files.ts";
+import { hasRoomForGroup } from "../../platform/http/connections.ts";
 import type { HealthCheck } from "../../shared/health.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { sizeWords } from "../../shared/size-words.ts";
@@ -25,6 +27,7 @@ export interface HealthSources {
   tightened: readonly string[];
   /** Why it isn't known which needed files there were; null if it is. */
   neededTrouble: string | null;
+  descriptors: Descriptors;
   createdAt: () => string;
   /** Why nothing can be written to a directory; null when it can. */
   writeTrouble: (directory: string) => string | null;
@@ -78,6 +81,7 @@ export function homeChecks(sources: HealthSources): Check[] {
     ["node_version", "Node", node],
     ["home_modes", "Permissions of the Home", modes],
     ["home_files", "Needed files of the Home", neededFiles],
+    ["open_files", "Open files and connections", openFiles],
     ["home_writable", "Writing to the Home", writing],
     ["lock", "Lock of the Home", lock],
     ["home_copy", "Copies of the Home", copies],
@@ -112,9 +116,22 @@ function modes({ files, paths, hasModes, tightened }: HealthSources): Found {
 
 function neededFiles({ neededTrouble }: HealthSources): Found {
   if (neededTrouble === null) return OK("They are known.");
-  const text = `It isn't known which there were, so that one that is gone may be made anew: ${neededTrouble}`;
+  const text = `It isn't known which there were, so that one that is gone may be made again: ${neededTrouble}`;
   const remedy = "Restore home_files.json from a backup, or move it away. Then restart the daemon.";
   return { severity: "error", text, remedy };
+}
+
+function openFiles({ descriptors }: HealthSources): Found {
+  const { limit } = descriptors;
+  const open = descriptors.inUse();
+  if (limit === null || open === null) return OK("The system sets no limit, or doesn't say.");
+  const text = `${open} of ${limit}.`;
+  const remedy = "Raise the daemon's limit (ulimit -n, or LimitNOFILE of the service), and restart it.";
+  if (!hasRoomForGroup(descriptors))
+    return { severity: "error", text: `${text} No Group can be opened.`, remedy };
+  return limit < LIMITS.descriptors.few
+    ? { severity: "warning", text: `${text} That is few.`, remedy }
+    : OK(text);
 }
 
 function writing({ paths, writeTrouble }: HealthSources): Found {

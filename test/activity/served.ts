@@ -4,6 +4,7 @@ import type { Launch } from "../../daemon/activity/launches.ts";
 import { type LaunchIdentity, LocalCallers } from "../../daemon/http/local/local-caller.ts";
 import { LocalSocket } from "../../daemon/http/local/local-socket.ts";
 import type { Dispatcher } from "../../daemon/operations/dispatcher.ts";
+import { UNLIMITED } from "../../platform/descriptors.ts";
 import { RequestIds } from "../../platform/http/request-id.ts";
 import { RealClock } from "../../platform/real-clock.ts";
 import { RealNetwork } from "../../platform/real-network.ts";
@@ -30,6 +31,8 @@ export interface Served {
 export async function serve({ root, dispatcher, log }: Setting, launch: () => Launch): Promise<Served> {
   const network = new RealNetwork();
   const local = new LocalSocket({
+    most: { person: 64, actor: 64 },
+    descriptors: UNLIMITED,
     dispatcher,
     callers: new LocalCallers({ socketKey: SOCKET_KEY, verifyLaunchToken: verifier(launch) }),
     watch: null,

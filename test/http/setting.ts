@@ -22,6 +22,7 @@ import { LoginLinks } from "../../daemon/http/web/login-links.ts";
 import { WebListener } from "../../daemon/http/web/web-listener.ts";
 import type { Ordinal, Page, PageRequest, Placed } from "../../daemon/ledger/types.ts";
 import { Frames } from "../../daemon/peers/https/frames.ts";
+import { UNLIMITED } from "../../platform/descriptors.ts";
 import { RequestIds } from "../../platform/http/request-id.ts";
 import { RealFiles } from "../../platform/real-files.ts";
 import { RealNetwork } from "../../platform/real-network.ts";
@@ -297,6 +298,8 @@ export async function openSetting(options: SettingOptions = {}): Promise<Setting
     network,
     clock,
     log,
+    most: 64,
+    descriptors: UNLIMITED,
     host: options.host ?? "127.0.0.1",
     port: 0,
     tls: options.tls ?? null,

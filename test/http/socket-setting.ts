@@ -7,6 +7,7 @@ import { join } from "node:path";
 import { LocalCallers } from "../../daemon/http/local/local-caller.ts";
 import { LocalSocket } from "../../daemon/http/local/local-socket.ts";
 import type { Clock } from "../../platform/clock.ts";
+import { UNLIMITED } from "../../platform/descriptors.ts";
 import { RequestIds } from "../../platform/http/request-id.ts";
 import { RealClock } from "../../platform/real-clock.ts";
 import { RealNetwork } from "../../platform/real-network.ts";
@@ -62,6 +63,8 @@ export async function start(clock: Clock = new RealClock()): Promise<Fixture> {
   const random = new RealRandom();
   const network = new RealNetwork();
   const local = new LocalSocket({
+    most: { person: 64, actor: 64 },
+    descriptors: UNLIMITED,
     dispatcher,
     callers: new LocalCallers({
       socketKey: KEY,

@@ -1,6 +1,9 @@
 /** The Groups of the Home with their ledgers. */
 import { join } from "node:path";
+import { UNLIMITED } from "../../../platform/descriptors.ts";
+import { hasRoomForGroup } from "../../../platform/http/connections.ts";
 import { missingWords } from "../../../shared/damage-words.ts";
+import { Refusal } from "../../../shared/errors.ts";
 import type { LedgerDamage } from "../../../shared/ledger-damage.ts";
 import { Examinations } from "../../groups/examinations.ts";
 import { GroupRegistry } from "../../groups/registry.ts";
@@ -17,10 +20,10 @@ export interface Groups {
   examinations: Pick<Examinations, "withFiles">;
 }
 
-type Parts = Pick<Given, "log" | "files" | "clock" | "random" | "home" | "ledgerLimits">;
+type Parts = Pick<Given, "log" | "files" | "clock" | "random" | "home" | "ledgerLimits" | "descriptors">;
 
 export async function create(parts: Parts): Promise<Service<Groups>> {
-  const { log, files, clock, random, home, ledgerLimits } = parts;
+  const { log, files, clock, random, home, ledgerLimits, descriptors = UNLIMITED } = parts;
   const projections = new MessageProjections();
   const registry = await GroupRegistry.open({
     log,
@@ -28,6 +31,11 @@ export async function create(parts: Parts): Promise<Service<Groups>> {
     clock,
     random,
     paths: home.paths,
+    checkOpenFiles() {
+      if (hasRoomForGroup(descriptors)) return;
+      const details = { limit: descriptors.limit, open: descriptors.inUse() };
+      throw new Refusal("too_many_open_files", { details });
+    },
     projectionsFor: (groupId) => projections.projectionsFor(groupId),
     keyOf: projections.keyOf,
     ...(ledgerLimits === undefined ? {} : { ledgerLimits }),

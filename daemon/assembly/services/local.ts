@@ -1,5 +1,8 @@
 /** The owner-only local socket. */
 import { chmodSync } from "node:fs";
+import { UNLIMITED } from "../../../platform/descriptors.ts";
+import { mostConnections } from "../../../platform/http/connections.ts";
+import { LIMITS } from "../../../shared/limits.ts";
 import type { Api } from "../../http/api/api.ts";
 import type { ActorDoors } from "../../http/local/actor-doors.ts";
 import { LocalSocket } from "../../http/local/local-socket.ts";
@@ -12,7 +15,7 @@ import type { Service } from "../service.ts";
 import { type Closing, GRACE_MS } from "./closing.ts";
 import type { Ports } from "./ports.ts";
 
-type Parts = Pick<Given, "clock" | "log" | "network" | "home" | "hasModes"> & {
+type Parts = Pick<Given, "clock" | "log" | "network" | "home" | "hasModes" | "descriptors"> & {
   closing: Closing;
   operations: Dispatcher;
   ports: Ports;
@@ -25,12 +28,17 @@ type Parts = Pick<Given, "clock" | "log" | "network" | "home" | "hasModes"> & {
 export function create(parts: Parts): Service<LocalSocket> {
   const { clock, log, network, home, hasModes, closing, operations, ports, lineage, doors, api, web } = parts;
   const { callers, requestIds, lease } = ports;
+  const { descriptors = UNLIMITED } = parts;
+  const { limit } = descriptors;
+  const { localShare, actorShare } = LIMITS.descriptors;
   const local = new LocalSocket({
     dispatcher: operations,
     callers,
     requestIds,
     clock,
     log,
+    descriptors,
+    most: { person: mostConnections(limit, localShare), actor: mostConnections(limit, actorShare) },
     app: async () => (await api.get()).local,
     watch: lineage,
     upgrade(request, socket, head, caller, lapsed) {

@@ -1,13 +1,14 @@
 /** The machine and the Home's files, which only have their health. */
 import { isAlive } from "../../../client/process-state.ts";
+import { UNLIMITED } from "../../../platform/descriptors.ts";
 import { freeBytes, writeTrouble } from "../../../platform/disk-space.ts";
 import { homeChecks } from "../../operations/health.ts";
 import type { Given } from "../given.ts";
 import type { Service } from "../service.ts";
 
-type Parts = Pick<Given, "files" | "clock" | "home" | "hasModes">;
+type Parts = Pick<Given, "files" | "clock" | "home" | "hasModes" | "descriptors">;
 
-export function create({ files, clock, home, hasModes }: Parts): Service<null> {
+export function create({ files, clock, home, hasModes, descriptors = UNLIMITED }: Parts): Service<null> {
   const { paths, lock, settings, kept, tightened } = home;
   return {
     part: null,
@@ -21,6 +22,7 @@ export function create({ files, clock, home, hasModes }: Parts): Service<null> {
       original: lock.original,
       isAlive,
       tightened,
+      descriptors,
       neededTrouble: kept.problem,
       createdAt: () => settings.value.created_at,
       writeTrouble,

@@ -1,4 +1,8 @@
 /** The Web listener, the exhibit's listener, and the operations on Web access. */
+
+import { UNLIMITED } from "../../../platform/descriptors.ts";
+import { mostConnections } from "../../../platform/http/connections.ts";
+import { LIMITS } from "../../../shared/limits.ts";
 import type { webAccessOperations } from "../../../shared/operations/access.ts";
 import type { Api } from "../../http/api/api.ts";
 import { accessHandlers } from "../../http/web/access-handlers.ts";
@@ -13,7 +17,7 @@ import { type Closing, GRACE_MS } from "./closing.ts";
 import type { Groups } from "./groups.ts";
 import type { Ports } from "./ports.ts";
 
-type Parts = Pick<Given, "clock" | "log" | "network" | "tls" | "host" | "port" | "home"> & {
+type Parts = Pick<Given, "clock" | "log" | "network" | "tls" | "host" | "port" | "home" | "descriptors"> & {
   closing: Closing;
   groups: Groups;
   access: Access;
@@ -22,8 +26,24 @@ type Parts = Pick<Given, "clock" | "log" | "network" | "tls" | "host" | "port" |
 };
 
 export function create(parts: Parts): ServiceFor<WebService, typeof webAccessOperations> {
-  const { clock, log, network, tls, host, port, home, closing, groups, access, ports, api } = parts;
+  const {
+    clock,
+    log,
+    network,
+    tls,
+    host,
+    port,
+    home,
+    descriptors = UNLIMITED,
+    closing,
+    groups,
+    access,
+    ports,
+    api,
+  } = parts;
   const { settings } = home;
+  const { limit } = descriptors;
+  const { webShare, exhibitShare } = LIMITS.descriptors;
   const web = new WebService({
     network,
     clock,
@@ -31,6 +51,8 @@ export function create(parts: Parts): ServiceFor<WebService, typeof webAccessOpe
     tls,
     host,
     port,
+    descriptors,
+    most: mostConnections(limit, webShare),
     manualOrigin() {
       const { enabled, origin } = settings.value.remote_access;
       return enabled ? origin : null;
@@ -42,6 +64,8 @@ export function create(parts: Parts): ServiceFor<WebService, typeof webAccessOpe
     clock,
     log,
     tls,
+    descriptors,
+    most: mostConnections(limit, exhibitShare),
     manualOrigin: () => null,
     app: async (names, shown) => (await api.get()).exhibit(names, shown),
   });

@@ -11,6 +11,7 @@ import {
 } from "node:http";
 import { createServer, type Server, type Socket } from "node:net";
 import type { Clock } from "../../../platform/clock.ts";
+import type { Descriptors } from "../../../platform/descriptors.ts";
 import { answer, refuse } from "../../../platform/http/answer.ts";
 import { readJson } from "../../../platform/http/body.ts";
 import type { RequestIds } from "../../../platform/http/request-id.ts";
@@ -41,6 +42,9 @@ export interface LocalSocketDependencies {
   requestIds: RequestIds;
   clock: Clock;
   log: Log;
+  /** How many connections the person's socket and each Actor's take. */
+  most: { person: number; actor: number };
+  descriptors: Descriptors;
   /** The HTTP API; loaded when the first request for it comes. */
   app(): Promise<LocalApp>;
   /** Serves an upgrade to a WebSocket. */
@@ -142,7 +146,8 @@ export class LocalSocket {
     const server = createServer({ allowHalfOpen: true, noDelay: true }, (socket) =>
       this.#accept(socket, door),
     );
-    server.maxConnections = LIMITS.http.connections;
+    const { person, actor } = this.#deps.most;
+    server.maxConnections = door === null ? person : actor;
     return server;
   }
 
@@ -165,6 +170,7 @@ export class LocalSocket {
       },
     });
     this.#sockets.set(socket, connection);
+    socket.once("close", this.#deps.descriptors.connected());
     this.#sweep.watch(socket, () => connection.waiting);
     socket.once("close", () => this.#sockets.delete(socket));
   }

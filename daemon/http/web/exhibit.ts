@@ -21,7 +21,10 @@ export interface ExhibitControl {
 }
 
 export interface ExhibitOptions
-  extends Pick<WebListenerOptions, "network" | "clock" | "log" | "manualOrigin" | "tls"> {
+  extends Pick<
+    WebListenerOptions,
+    "network" | "clock" | "log" | "manualOrigin" | "tls" | "most" | "descriptors"
+  > {
   app(names: ListenerNames, groups: readonly string[]): Promise<WebApp>;
 }
 

@@ -7,6 +7,8 @@ import {
 } from "node:http";
 import type { Socket } from "node:net";
 import type { Clock } from "../../../platform/clock.ts";
+import type { Descriptors } from "../../../platform/descriptors.ts";
+import { PortConnections } from "../../../platform/http/connections.ts";
 import type { ListenerNames } from "../../../platform/http/site.ts";
 import { errorFields, type Log } from "../../../platform/log.ts";
 import type { Network } from "../../../platform/network.ts";
@@ -25,6 +27,9 @@ export interface WebListenerOptions {
   log: Log;
   host: string;
   port: number;
+  /** How many connections it takes. */
+  most: number;
+  descriptors: Descriptors;
   /** PEM texts; HTTPS with them. */
   tls: { cert: string; key: string } | null;
   manualOrigin(): string | null;
@@ -39,17 +44,18 @@ export class WebListener {
   readonly #server: Server;
   readonly #network: Network;
   readonly #clock: Clock;
-  readonly #sockets = new Set<Socket>();
+  readonly #connections: PortConnections;
 
-  private constructor(server: Server, names: ListenerNames, { network, clock }: WebListenerOptions) {
+  private constructor(
+    server: Server,
+    names: ListenerNames,
+    { network, clock, connections }: WebListenerOptions & { connections: PortConnections },
+  ) {
     this.#server = server;
     this.names = names;
     this.#network = network;
     this.#clock = clock;
-    server.on("connection", (socket: Socket) => {
-      this.#sockets.add(socket);
-      socket.once("close", () => this.#sockets.delete(socket));
-    });
+    this.#connections = connections;
   }
 
   /**
@@ -58,7 +64,8 @@ export class WebListener {
    */
   static async open(options: WebListenerOptions): Promise<WebListener> {
     const server = await createServer(options.tls);
-    server.maxConnections = LIMITS.http.connections;
+    const connections = new PortConnections(options.most, options.descriptors);
+    server.on("connection", (socket: Socket) => connections.add(socket));
     const address = await options.network.listen(server, { host: options.host, port: options.port });
     if (!("port" in address)) throw new Error("a Web listener has a port");
     const names: ListenerNames = {
@@ -70,6 +77,7 @@ export class WebListener {
     let loading: Promise<WebApp> | undefined;
     const app = (): Promise<WebApp> => (loading ??= options.app(names));
     server.on("request", (request, response) => {
+      connections.begins(request, response);
       if (hasTooManyFields(request)) {
         response.writeHead(431, { Connection: "close", "Content-Length": 0 });
         response.end();
@@ -86,13 +94,14 @@ export class WebListener {
       );
     });
     server.on("upgrade", (request, socket, head) => {
+      connections.upgrades(socket as Socket);
       socket.on("error", () => socket.destroy());
       app().then(
         (loaded) => loaded.upgrade(request, socket as Socket, head),
         () => socket.destroy(),
       );
     });
-    return new WebListener(server, names, options);
+    return new WebListener(server, names, { ...options, connections });
   }
 
   /** Where a browser on this machine reaches it. */
@@ -107,13 +116,9 @@ export class WebListener {
   async close(graceMs: number): Promise<void> {
     const closed = this.#network.close(this.#server);
     this.#server.closeIdleConnections();
-    const timer = this.#clock.after(graceMs, () => this.#destroy());
+    const timer = this.#clock.after(graceMs, () => this.#connections.destroyAll());
     await closed;
     timer.cancel();
-  }
-
-  #destroy(): void {
-    for (const socket of this.#sockets) socket.destroy();
   }
 }
 
