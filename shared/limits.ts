@@ -162,7 +162,9 @@ export const LIMITS = {
   descriptors: {
     /** For the daemon's own files, Direct connections and programs. */
     reserved: 128,
-    /** Of the others: for the Web port, the exhibit, and the sockets of the person and each Actor. */
+    /**
+     * Of the others: for the Web port, the exhibit, and the sockets of the person and each Actor.
+     */
     webShare: 0.4,
     exhibitShare: 0.1,
     localShare: 0.2,

@@ -1,7 +1,7 @@
 /**
- * The connections of a port for browsers. When there are too many, one goes that nobody misses: the oldest
- * that waits for a request or for the rest of one. So whoever leaves requests unfinished keeps
- * nobody else out.
+ * The connections of a port for browsers. When there are too many, one goes that nobody misses: the
+ * oldest that waits for a request or for the rest of one. So whoever leaves requests unfinished
+ * keeps nobody else out.
  */
 import type { IncomingMessage, ServerResponse } from "node:http";
 import type { Socket } from "node:net";
