@@ -3,19 +3,10 @@
  * signed, definite answer, and the channel goes on.
  */
 import assert from "node:assert/strict";
-import { randomUUID } from "node:crypto";
-import { sha256Hex } from "../../../daemon/peers/wire/digests.ts";
-import { signStatement, verifyStatement } from "../../../daemon/peers/wire/statements.ts";
-import { VerifyingKey } from "../../../platform/keys.ts";
-import { ConnectMessage } from "../../../shared/wire/v1/message.ts";
-import type { ConnectPeerAnswer } from "../../../shared/wire/v1/peer.ts";
 import { isPassing } from "../../../shared/wire/v1/refusals.ts";
-import { requestStatement, responseStatement } from "../../../shared/wire/v1/signing.ts";
 import { verifies } from "../../requirements.ts";
-import { PLAIN_MESSAGE } from "../../support/plain-message.ts";
-import { until } from "../../support/until.ts";
 import { violationsOf } from "../content-violations.ts";
-import { frameOf, type HostileLine, HostilePeer, PEER_GROUP } from "./hostile-peer.ts";
+import { type HostileLine, HostilePeer } from "./hostile-peer.ts";
 import { Side } from "./two-homes.ts";
 
 describe("a daemon and an approved peer that breaks the rules of contents", function () {
@@ -34,50 +25,8 @@ describe("a daemon and an approved peer that breaks the rules of contents", func
     await here?.dispose();
   });
 
-  function message(): ConnectMessage {
-    const at = (milliseconds: number) => new Date(Date.now() + milliseconds).toISOString();
-    const person = { id: "user", title: "Person", generation: "", enabled: true, role: null };
-    const now = at(0);
-    return ConnectMessage.parse({
-      connection_id: peer.id,
-      delivery_id: randomUUID(),
-      source: { instance_id: peer.identity.instance_id, group_id: PEER_GROUP, title: "Hostile" },
-      sender: person,
-      source_event_id: randomUUID().replaceAll("-", ""),
-      target: { instance_id: here.instance_id, group_id: here.group_id, title: "Here" },
-      recipients: [person],
-      text: "hello",
-      ...PLAIN_MESSAGE,
-      created_at: now,
-      deliver_before: new Date(Date.parse(now) + 15 * 60_000).toISOString(),
-      reply_before: new Date(Date.parse(now) + 7 * 24 * 60 * 60_000).toISOString(),
-    });
-  }
-
-  /** The signed result of an operation, whatever it is. */
-  async function ask(operation: object, signed: object = operation) {
-    const now = Date.now();
-    const proof = signStatement(requestStatement, peer.identity, {
-      connection_id: peer.id,
-      source_instance_id: peer.identity.instance_id,
-      target_instance_id: here.instance_id,
-      request_id: randomUUID(),
-      issued_at: new Date(now).toISOString(),
-      expires_at: new Date(now + 60_000).toISOString(),
-      operation_sha256: sha256Hex(JSON.stringify(signed)),
-    });
-    void line.send(frameOf(JSON.stringify({ kind: "request", request: { proof, operation } })));
-    // The daemon asks for the catalog meanwhile.
-    const frame = await until("the answer", async () => {
-      const next = await line.frame<{ kind: string; id?: string; response?: ConnectPeerAnswer }>();
-      return next.kind === "response" && next.id === proof.request_id ? next : null;
-    });
-    const { response } = frame;
-    assert.ok(response?.ok, JSON.stringify(response));
-    const key = VerifyingKey.admit(peer.invitation.host.public_key);
-    assert.ok(verifyStatement(responseStatement, key, response.result.response));
-    return response.result.response.result;
-  }
+  const message = () => peer.messageFor(here);
+  const ask = (operation: object, signed: object = operation) => peer.ask(line, here, operation, signed);
 
   it("refuses each for good, signed, and records nothing", async () => {
     verifies("PEER-058");

@@ -3,6 +3,8 @@
  * of its manners.
  */
 
+import assert from "node:assert/strict";
+import { randomUUID } from "node:crypto";
 import { once } from "node:events";
 import { connect, type Socket } from "node:net";
 import { InstanceIdentity } from "../../../daemon/home/identity.ts";
@@ -13,16 +15,20 @@ import {
   secureConnect,
 } from "../../../daemon/peers/direct/secure-socket.ts";
 import type { PeerRequest } from "../../../daemon/peers/transport.ts";
-import { requestDigest } from "../../../daemon/peers/wire/digests.ts";
-import { signStatement } from "../../../daemon/peers/wire/statements.ts";
+import { requestDigest, sha256Hex } from "../../../daemon/peers/wire/digests.ts";
+import { signStatement, verifyStatement } from "../../../daemon/peers/wire/statements.ts";
 import { freePort } from "../../../demo/free-port.ts";
+import { VerifyingKey } from "../../../platform/keys.ts";
 import { RealClock } from "../../../platform/real-clock.ts";
 import { RealRandom } from "../../../platform/real-random.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import { PRODUCT_VERSION } from "../../../shared/version.ts";
 import { type DirectInvitation, parseInvitationText } from "../../../shared/wire/v1/direct.ts";
-import { responseStatement } from "../../../shared/wire/v1/signing.ts";
+import { ConnectMessage } from "../../../shared/wire/v1/message.ts";
+import type { ConnectPeerAnswer } from "../../../shared/wire/v1/peer.ts";
+import { requestStatement, responseStatement } from "../../../shared/wire/v1/signing.ts";
 import { SimulatedFiles } from "../../simulation/files.ts";
+import { PLAIN_MESSAGE } from "../../support/plain-message.ts";
 import { until } from "../../support/until.ts";
 import type { Side } from "./two-homes.ts";
 
@@ -110,10 +116,10 @@ export class HostilePeer {
   }
 
   /** One that the person there approved. */
-  static async approved(host: Side): Promise<HostilePeer> {
+  static async approved(host: Side, change: object = {}): Promise<HostilePeer> {
     const peer = await HostilePeer.invited(host);
     const line = await peer.dial();
-    await peer.hello(line);
+    await peer.hello(line, { endpoint: peer.endpoint(change) });
     const { group_id: groupId } = host;
     await host.sees("who came", peer.id, ({ state }) => state === "pending");
     line.end();
@@ -164,8 +170,13 @@ export class HostilePeer {
 
   helloFrame(change: object = {}): Buffer {
     const { id, secret } = this.invitation;
+    return frameOf(JSON.stringify({ id, secret, endpoint: this.endpoint(), ...change }));
+  }
+
+  /** What it says of itself. */
+  endpoint(change: object = {}): object {
     const { instance_id: instanceId, public_key: publicKey } = this.identity;
-    const endpoint = {
+    return {
       instance_id: instanceId,
       public_key: publicKey,
       client_version: PRODUCT_VERSION,
@@ -173,14 +184,14 @@ export class HostilePeer {
       group_id: PEER_GROUP,
       generation: "one",
       title: "Hostile",
+      ...change,
     };
-    return frameOf(JSON.stringify({ id, secret, endpoint, ...change }));
   }
 
   /** A channel. */
-  async online(): Promise<HostileLine> {
+  async online(change: object = {}): Promise<HostileLine> {
     const line = await this.dial();
-    const answer = await this.hello(line);
+    const answer = await this.hello(line, { endpoint: this.endpoint(change) });
     if (answer !== "active") throw new Error(`the hello was answered ${JSON.stringify(answer)}`);
     return line;
   }
@@ -200,6 +211,58 @@ export class HostilePeer {
     });
     const envelope = { ok: true, result: { response } };
     return frameOf(JSON.stringify({ kind: "response", id: proof.request_id, response: envelope }));
+  }
+
+  /** A message from its person to the one there. */
+  messageFor({ instance_id: instanceId, group_id: groupId }: Side, change: object = {}): ConnectMessage {
+    const at = (milliseconds: number) => new Date(Date.now() + milliseconds).toISOString();
+    const person = { id: "user", title: "Person", generation: "", enabled: true, role: null };
+    const now = at(0);
+    return ConnectMessage.parse({
+      connection_id: this.id,
+      delivery_id: randomUUID(),
+      source: { instance_id: this.identity.instance_id, group_id: PEER_GROUP, title: "Hostile" },
+      sender: person,
+      source_event_id: randomUUID().replaceAll("-", ""),
+      target: { instance_id: instanceId, group_id: groupId, title: "There" },
+      recipients: [person],
+      text: "hello",
+      ...PLAIN_MESSAGE,
+      created_at: now,
+      deliver_before: new Date(Date.parse(now) + 15 * 60_000).toISOString(),
+      reply_before: new Date(Date.parse(now) + 7 * 24 * 60 * 60_000).toISOString(),
+      ...change,
+    });
+  }
+
+  /** The signed result of an operation, whatever it is; the proof is for `signed`. */
+  async ask(
+    line: HostileLine,
+    { instance_id: instanceId }: Pick<Side, "instance_id">,
+    operation: object,
+    signed: object = operation,
+  ) {
+    const now = Date.now();
+    const proof = signStatement(requestStatement, this.identity, {
+      connection_id: this.id,
+      source_instance_id: this.identity.instance_id,
+      target_instance_id: instanceId,
+      request_id: randomUUID(),
+      issued_at: new Date(now).toISOString(),
+      expires_at: new Date(now + 60_000).toISOString(),
+      operation_sha256: sha256Hex(JSON.stringify(signed)),
+    });
+    void line.send(frameOf(JSON.stringify({ kind: "request", request: { proof, operation } })));
+    // The daemon asks for the catalog meanwhile.
+    const frame = await until("the answer", async () => {
+      const next = await line.frame<{ kind: string; id?: string; response?: ConnectPeerAnswer }>();
+      return next.kind === "response" && next.id === proof.request_id ? next : null;
+    });
+    const { response } = frame;
+    assert.ok(response?.ok, JSON.stringify(response));
+    const key = VerifyingKey.admit(this.invitation.host.public_key);
+    assert.ok(verifyStatement(responseStatement, key, response.result.response));
+    return response.result.response.result;
   }
 
   dispose(): void {
