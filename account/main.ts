@@ -3,7 +3,7 @@ import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { timestamp } from "../platform/clock.ts";
 import { realDescriptors } from "../platform/descriptors.ts";
-import { errorCode } from "../platform/durable.ts";
+import { errorCode, exhaustedRefusal } from "../platform/durable.ts";
 import { RealHttpClient } from "../platform/http/real-client.ts";
 import { RealClock } from "../platform/real-clock.ts";
 import { RealFiles } from "../platform/real-files.ts";
@@ -32,6 +32,8 @@ function refusalOf(error: unknown): Refusal {
   const specifics = error instanceof Error ? error.message : "";
   if (error instanceof StoreProblem)
     return new Refusal("conflict", { specifics, remedy: error.remedy, cause: error });
+  const exhausted = exhaustedRefusal(error);
+  if (exhausted !== null) return exhausted;
   const code = errorCode(error) ?? "";
   // What the system says about a file has a path.
   const { path } = error as NodeJS.ErrnoException;

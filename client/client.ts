@@ -9,9 +9,10 @@ import type { ErrorBody } from "../shared/errors.ts";
 import { LIMITS } from "../shared/limits.ts";
 import { HEADERS, SOCKET_OPERATION_PREFIX } from "../shared/names.ts";
 import type { ArgumentsOf, OperationName, ResultOf } from "../shared/operations/registry.ts";
-import { type Endpoint, findEndpoint } from "./connection.ts";
+import { daemonProcess, type Endpoint, findEndpoint } from "./connection.ts";
 import { cutOff, type DaemonSilent, DaemonUnreachable, exhausted, RefusedByDaemon } from "./failures.ts";
 import { Patience, watch } from "./patience.ts";
+import { isAlive } from "./process-state.ts";
 
 export type Envelope<Result> = { ok: true; result: Result } | { ok: false; error: ErrorBody };
 
@@ -217,7 +218,10 @@ export class DaemonClient {
         await delay(crowdedPauseMilliseconds, undefined, { signal: options.signal });
         return this.#send(method, path, headers, body, options, keepAlive, { crowded: crowded + 1, renewed });
       }
-      if (CUT_ERRORS.has(code)) throw cutOff(this.home, code, error);
+      if (CUT_ERRORS.has(code)) {
+        const pid = daemonProcess(this.home);
+        throw cutOff(this.home, code, error, pid !== null && isAlive(pid));
+      }
       if (EXHAUSTED_ERRORS.has(code)) throw exhausted(this.home, code, error);
       const reason = CONNECTION_ERRORS.has(code) ? code : error instanceof Error ? error.message : code;
       throw new DaemonUnreachable(this.home, reason, error);

@@ -3,11 +3,12 @@
  * only to this user.
  */
 
+import { errorCode } from "../platform/durable.ts";
 import { RealFiles } from "../platform/real-files.ts";
 import { Refusal } from "../shared/errors.ts";
 import { ENVIRONMENT, HEADERS } from "../shared/names.ts";
 import { checkSocket, currentHost, readNoted, readSocketKey, socketOf } from "./endpoint.ts";
-import { DaemonUnreachable } from "./failures.ts";
+import { DaemonUnreachable, exhausted } from "./failures.ts";
 import { homePaths, resolveHome } from "./paths.ts";
 
 export interface Endpoint {
@@ -39,6 +40,8 @@ export function findEndpoint(home: string, launchToken: string | null = null): E
     return { socketPath, key, credential };
   } catch (error) {
     if (error instanceof DaemonUnreachable || error instanceof Refusal) throw error;
+    const code = errorCode(error);
+    if (code === "EMFILE" || code === "ENFILE") throw exhausted(home, code, error);
     throw unreadable(home, error);
   }
 }

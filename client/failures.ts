@@ -17,6 +17,8 @@ export class DaemonUnreachable extends Error {
   /** What is wrong, in one sentence. */
   readonly problem: string;
   readonly remedy: string;
+  /** A daemon may hold the Home: that this call didn't reach it doesn't mean that none runs. */
+  readonly mayRun: boolean = false;
 
   constructor(
     home: string,
@@ -38,17 +40,26 @@ export class DaemonUnreachable extends Error {
   }
 }
 
-/** A daemon took the connection and closed it without an answer. */
-export function cutOff(home: string, code: string, cause: unknown): DaemonUnreachable {
+/** This call failed because of a limit or an end, not because there is no daemon. */
+export class DaemonOutOfReach extends DaemonUnreachable {
+  override readonly mayRun = true;
+}
+
+/**
+ * A daemon took the connection and closed it without an answer; `mayRun` if its process hasn't
+ * ended.
+ */
+export function cutOff(home: string, code: string, cause: unknown, mayRun: boolean): DaemonUnreachable {
   const problem = `The daemon of the Home ${home} closed the connection without an answer (${code}).`;
   const remedy = `It may have ended, or have too many files and connections open. Look at its log (${commandLine(home, "daemon", "logs")}) and try again.`;
-  return new DaemonUnreachable(home, code, cause, problem, remedy);
+  const Failure = mayRun ? DaemonOutOfReach : DaemonUnreachable;
+  return new Failure(home, code, cause, problem, remedy);
 }
 
 /** Nothing more may be opened here, so the daemon wasn't asked. */
-export function exhausted(home: string, code: string, cause: unknown): DaemonUnreachable {
+export function exhausted(home: string, code: string, cause: unknown): DaemonOutOfReach {
   const problem = `Too many files and connections are open here to ask the daemon (${code}).`;
-  return new DaemonUnreachable(home, code, cause, problem, "Raise the limit (ulimit -n), or close some.");
+  return new DaemonOutOfReach(home, code, cause, problem, "Raise the limit (ulimit -n), or close some.");
 }
 
 /**
@@ -56,6 +67,8 @@ export function exhausted(home: string, code: string, cause: unknown): DaemonUnr
  * was asked.
  */
 export class DaemonSilent extends DaemonUnreachable {
+  override readonly mayRun = true;
+
   /** `pid` is null if it isn't known. */
   constructor(home: string, pid: number | null) {
     const end = pid === null ? "end its process" : `end it with 'kill -9 ${pid}'`;

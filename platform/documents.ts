@@ -5,7 +5,7 @@
  */
 import { type Adapter, Low } from "lowdb";
 import type * as z from "zod";
-import { readWhole, replaceFile, storageRefusal } from "./durable.ts";
+import { exhaustedRefusal, readWhole, replaceFile, storageRefusal } from "./durable.ts";
 import type { Files } from "./files.ts";
 import { HomeProblem } from "./problem.ts";
 
@@ -53,6 +53,8 @@ class DocumentFile<T extends object> implements Adapter<T> {
     try {
       bytes = readWhole(files, path);
     } catch (error) {
+      const exhausted = exhaustedRefusal(error);
+      if (exhausted !== null) throw exhausted;
       throw new HomeProblem(
         "unreadable",
         path,

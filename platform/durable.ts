@@ -23,6 +23,13 @@ export function isStorageError(error: unknown): boolean {
   return FULL.has(code) || FAILED.has(code) || EXHAUSTED.has(code);
 }
 
+/** The refusal for an error that says that nothing more may be opened; null for any other error. */
+export function exhaustedRefusal(error: unknown): Refusal | null {
+  const code = errorCode(error);
+  if (code === undefined || !EXHAUSTED.has(code)) return null;
+  return new Refusal("too_many_open_files", { details: { cause: code }, cause: error });
+}
+
 /**
  * What a caller gets when the disk fails: storage_full or storage_failed; too_many_open_files when
  * nothing more may be opened. A Refusal passes unchanged.
@@ -32,9 +39,17 @@ export function storageRefusal(error: unknown): Refusal {
   const code = errorCode(error);
   const isFull = code !== undefined && FULL.has(code);
   const details = code === undefined ? {} : { cause: code };
-  if (code !== undefined && EXHAUSTED.has(code))
-    return new Refusal("too_many_open_files", { details, cause: error });
-  return new Refusal(isFull ? "storage_full" : "storage_failed", { details, cause: error });
+  return (
+    exhaustedRefusal(error) ??
+    new Refusal(isFull ? "storage_full" : "storage_failed", { details, cause: error })
+  );
+}
+
+const STORAGE: ReadonlySet<string> = new Set(["storage_full", "storage_failed", "too_many_open_files"]);
+
+/** Whether it is one of the refusals that `storageRefusal` makes. */
+export function isStorageRefusal(error: unknown): error is Refusal {
+  return error instanceof Refusal && STORAGE.has(error.code);
 }
 
 /**

@@ -4,7 +4,7 @@ import { closeSync, mkdtempSync, openSync, readFileSync, rmSync } from "node:fs"
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
-import { DaemonSilent, DaemonUnreachable } from "../../client/failures.ts";
+import { DaemonUnreachable } from "../../client/failures.ts";
 import { homePaths } from "../../client/paths.ts";
 import { isAlive } from "../../client/process-state.ts";
 import { Refusal } from "../../shared/errors.ts";
@@ -72,14 +72,14 @@ async function tellJoined(context: CommandContext): Promise<void> {
 }
 
 /**
- * The running daemon's status, or null if there is none. Throws DaemonSilent if one is there but
- * doesn't answer.
+ * The running daemon's status, or null if there is none. Throws DaemonUnreachable if one may be
+ * there that wasn't reached.
  */
 async function probe(context: CommandContext): Promise<Status | null> {
   try {
     return await context.client.result("daemon_status", {}, { answerSeconds: LIMITS.client.statusSeconds });
   } catch (error) {
-    if (error instanceof DaemonUnreachable && !(error instanceof DaemonSilent)) return null;
+    if (error instanceof DaemonUnreachable && !error.mayRun) return null;
     throw error;
   }
 }
@@ -89,7 +89,7 @@ async function probeStarting(context: CommandContext): Promise<Status | null> {
   try {
     return await probe(context);
   } catch (error) {
-    if (error instanceof DaemonSilent) return null;
+    if (error instanceof DaemonUnreachable) return null;
     throw error;
   }
 }

@@ -136,7 +136,7 @@ async function daemonChecks(context: CommandContext): Promise<HealthCheck[]> {
     if (error instanceof DaemonUnreachable)
       return [
         {
-          code: error instanceof DaemonSilent ? "daemon_silent" : "daemon_not_running",
+          code: codeOf(error),
           severity: "error",
           title,
           text: error.problem,
@@ -178,4 +178,9 @@ export async function doctor(context: CommandContext): Promise<number> {
       if (remedy !== "" && severity !== "ok") out.line(`         ${context.suggested(remedy)}`);
     }
   return checks.some(({ severity }) => severity === "error") ? 1 : 0;
+}
+
+function codeOf(error: DaemonUnreachable): string {
+  if (error instanceof DaemonSilent) return "daemon_silent";
+  return error.mayRun ? "daemon_out_of_reach" : "daemon_not_running";
 }

@@ -3,8 +3,9 @@
  */
 
 import { type Clock, timestamp } from "../../platform/clock.ts";
+import { isStorageRefusal } from "../../platform/durable.ts";
 import type { Random } from "../../platform/random.ts";
-import { Refusal } from "../../shared/errors.ts";
+import { type ErrorCode, Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import type { Actor, StoredActor, StoredGroup } from "../../shared/model.ts";
 import type { BegunConversation } from "../../shared/operations/actors.ts";
@@ -216,7 +217,7 @@ export class Actors {
     const failure = await recorded.then(
       () => null,
       (error: unknown) => {
-        if (isOfStorage(error) && runner.isRunning(group.group_id, actorId)) return error;
+        if (isStorageRefusal(error) && runner.isRunning(group.group_id, actorId)) return error;
         throw error;
       },
     );
@@ -353,20 +354,21 @@ export class Actors {
   }
 }
 
-function isOfStorage(error: unknown): error is Refusal {
-  return error instanceof Refusal && (error.code === "storage_full" || error.code === "storage_failed");
-}
-
 /** What a failing disk kept from a stop. */
 function endedOnly(failure: Refusal, isEnabled: boolean): Refusal {
   const what = isEnabled ? "the Actor couldn't be disabled" : "the ledger doesn't say so";
   return withOutcome(failure, `The process was ended, but ${what}.`);
 }
 
+const WHY: Partial<Record<ErrorCode, string>> = {
+  storage_full: "The disk is full.",
+  too_many_open_files: "Too many files are open.",
+};
+
 /** The same refusal of the disk, with what became of the process. */
 function withOutcome(failure: Refusal, outcome: string): Refusal {
   const { code, details } = failure;
-  const why = code === "storage_full" ? "The disk is full." : "The disk failed.";
+  const why = WHY[code] ?? "The disk failed.";
   return new Refusal(code, { specifics: `${why} ${outcome}`, details, cause: failure });
 }
 
@@ -375,7 +377,7 @@ async function telling(outcome: string | null, step: () => Promise<void>): Promi
   try {
     await step();
   } catch (error) {
-    throw outcome !== null && isOfStorage(error) ? withOutcome(error, outcome) : error;
+    throw outcome !== null && isStorageRefusal(error) ? withOutcome(error, outcome) : error;
   }
 }
 

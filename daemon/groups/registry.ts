@@ -6,7 +6,14 @@
 import { join } from "node:path";
 import { type GroupPaths, groupPaths, type HomePaths } from "../../client/paths.ts";
 import { type Clock, type Timer, timestamp } from "../../platform/clock.ts";
-import { errorCode, removeTree, storageRefusal, syncDirectory } from "../../platform/durable.ts";
+import {
+  errorCode,
+  exhaustedRefusal,
+  isStorageRefusal,
+  removeTree,
+  storageRefusal,
+  syncDirectory,
+} from "../../platform/durable.ts";
 import type { Files } from "../../platform/files.ts";
 import type { Log } from "../../platform/log.ts";
 import { HomeProblem } from "../../platform/problem.ts";
@@ -87,15 +94,15 @@ const DOOMED = "gone-";
  * In words for people. For unexpected errors only the kind, because their text may quote content.
  */
 function reasonOf(error: unknown): string {
-  if (error instanceof HomeProblem || error instanceof Refusal) return error.message;
+  const known = exhaustedRefusal(error) ?? error;
+  if (known instanceof HomeProblem || known instanceof Refusal) return known.message;
   return error instanceof Error ? error.name : "unknown";
 }
 
 /** Whether freeing the disk or waiting may let the Group open: nothing is wrong with its files. */
 function passes(error: unknown): boolean {
   if (error instanceof HomeProblem) return false;
-  if (error instanceof Refusal)
-    return ["storage_full", "storage_failed", "too_many_open_files"].includes(error.code);
+  if (error instanceof Refusal) return isStorageRefusal(error);
   return errorCode(error) !== undefined;
 }
 

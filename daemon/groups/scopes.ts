@@ -1,7 +1,7 @@
 /** Project directories bound to Groups, and the files in them (docs/core-model.md#scope). */
 import { createHash } from "node:crypto";
 import { basename, dirname, isAbsolute, join, relative, sep } from "node:path";
-import { errorCode } from "../../platform/durable.ts";
+import { errorCode, exhaustedRefusal } from "../../platform/durable.ts";
 import type { OpenFile } from "../../platform/files.ts";
 import type { ProjectFiles } from "../../platform/project-files.ts";
 import { Refusal } from "../../shared/errors.ts";
@@ -146,7 +146,7 @@ function openCanonical(
           details: { path },
         });
       }
-      throw new Refusal("invalid_path", { cause: error });
+      throw exhaustedRefusal(error) ?? new Refusal("invalid_path", { cause: error });
     }
   }
   throw new Refusal("invalid_path");

@@ -5,7 +5,7 @@
 import { EventEmitter } from "node:events";
 import { setTimeout as delay } from "node:timers/promises";
 import type { DaemonClient } from "../../client/client.ts";
-import { DaemonSilent } from "../../client/failures.ts";
+import { DaemonUnreachable } from "../../client/failures.ts";
 import { WindowLink } from "../../client/link/window-link.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import type { ResultOf } from "../../shared/operations/registry.ts";
@@ -118,7 +118,7 @@ export class DaemonLink extends EventEmitter<LinkEvents> {
   #say(error: unknown): void {
     this.#problem = error instanceof Error ? error.message : String(error);
     // A frozen daemon is there: it is waited for, and not started again.
-    this.#set(error instanceof DaemonSilent ? "connecting" : "absent");
+    this.#set(error instanceof DaemonUnreachable && error.mayRun ? "connecting" : "absent");
   }
 
   #set(state: LinkState): void {

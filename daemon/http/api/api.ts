@@ -251,15 +251,17 @@ function answerOnly(request: IncomingMessage, socket: Socket): ServerResponse {
   const response = new ServerResponse(request);
   response.shouldKeepAlive = false;
   response.assignSocket(socket);
-  response.once("finish", () => socket.end());
+  response.once("finish", () => socket.destroySoon());
   return response;
 }
 
+/** The connection ends, whether or not its client ever closes its own side. */
 function refuseUpgrade(socket: Socket, refusal: Refusal): void {
   const body = JSON.stringify({ ok: false, error: refusal.body() });
   const { status } = ERRORS[refusal.code];
-  socket.end(
+  socket.write(
     `HTTP/1.1 ${status} Refused\r\nConnection: close\r\nContent-Type: application/json; charset=utf-8\r\n` +
       `Content-Length: ${Buffer.byteLength(body)}\r\n\r\n${body}`,
   );
+  socket.destroySoon();
 }

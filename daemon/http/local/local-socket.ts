@@ -280,9 +280,11 @@ export class LocalSocket {
 
   #upgrade(request: IncomingMessage, socket: Socket, head: Buffer): void {
     const caller = this.#identify(request);
-    if (caller instanceof Refusal)
-      socket.end("HTTP/1.1 401 Unauthorized\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
-    else this.#deps.upgrade(request, socket, head, caller, () => this.#lapsed(request));
+    if (caller instanceof Refusal) {
+      socket.write("HTTP/1.1 401 Unauthorized\r\nConnection: close\r\nContent-Length: 0\r\n\r\n");
+      // Also if its client never closes its own side.
+      socket.destroySoon();
+    } else this.#deps.upgrade(request, socket, head, caller, () => this.#lapsed(request));
   }
 
   /** Why the request's credential is no longer valid; null if it is. */

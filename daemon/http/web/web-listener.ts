@@ -140,5 +140,6 @@ async function createServer(tls: { cert: string; key: string } | null): Promise<
   };
   if (tls === null) return createHttpServer(options);
   const https = await import("node:https");
-  return https.createServer({ ...options, ...tls, minVersion: "TLSv1.2" });
+  const handshakeTimeout = LIMITS.http.requestSeconds * 1000;
+  return https.createServer({ ...options, ...tls, minVersion: "TLSv1.2", handshakeTimeout });
 }

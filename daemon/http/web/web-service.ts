@@ -3,6 +3,7 @@
  * it is missing.
  */
 import { errorFields } from "../../../platform/log.ts";
+import { ERRORS } from "../../../shared/errors.ts";
 import { WebListener, type WebListenerOptions } from "./web-listener.ts";
 
 /** Why it couldn't listen, in one sentence, and what to do about it. */
@@ -65,6 +66,8 @@ function troubleOf(code: string, host: string, port: number): ListenTrouble {
       text: `${host} isn't an address of this machine (${code}).`,
       remedy: "Start the daemon with one of its addresses: --host ADDRESS.",
     };
+  if (code === "EMFILE" || code === "ENFILE")
+    return { text: `Too many files are open (${code}).`, remedy: ERRORS.too_many_open_files.remedy };
   return {
     text: `It can't listen on port ${port} of ${host} (${code}).`,
     remedy: "Check --host, --port, --tls-cert and --tls-key, then start the daemon again.",

@@ -1,6 +1,7 @@
 /** What a message carries. Checked before anything is written. */
 
 import { isAbsolute, parse, sep } from "node:path";
+import { exhaustedRefusal } from "../../../platform/durable.ts";
 import type { OpenFile } from "../../../platform/files.ts";
 import type { ProjectFiles } from "../../../platform/project-files.ts";
 import { Refusal } from "../../../shared/errors.ts";
@@ -155,6 +156,8 @@ function openPath(
   try {
     return { file: projects.openBelow(root, components, "read"), name: components.at(-1) ?? "" };
   } catch (error) {
+    const exhausted = exhaustedRefusal(error);
+    if (exhausted !== null) throw exhausted;
     throw new Refusal("invalid_path", {
       specifics: `'${shownPath(path)}' isn't a regular file that the daemon can read.`,
       remedy: "Give a file that you may read, not a directory.",

@@ -10,6 +10,7 @@ import { isAbsolute } from "node:path";
 import type * as z from "zod";
 import type { GroupPaths } from "../../../client/paths.ts";
 import { timestamp } from "../../../platform/clock.ts";
+import { exhaustedRefusal } from "../../../platform/durable.ts";
 import type { OpenFile } from "../../../platform/files.ts";
 import { Refusal } from "../../../shared/errors.ts";
 import { LIMITS } from "../../../shared/limits.ts";
@@ -168,6 +169,8 @@ function openExport(deps: MessagingDependencies, path: string): OpenFile {
   try {
     return deps.files.open(canonical, "read");
   } catch (error) {
+    const exhausted = exhaustedRefusal(error);
+    if (exhausted !== null) throw exhausted;
     throw new Refusal("invalid_path", {
       specifics: "The file can't be read.",
       remedy: "Check its owner and permissions.",

@@ -7,6 +7,7 @@
 import type { Clock, Timer } from "../../../platform/clock.ts";
 import type { Log } from "../../../platform/log.ts";
 import type { Random } from "../../../platform/random.ts";
+import { ERRORS } from "../../../shared/errors.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import type { DirectListener } from "../../../shared/operations/direct.ts";
 import { bindAddress } from "./addresses.ts";
@@ -194,6 +195,9 @@ function listenProblem(bind: string, error: unknown): string {
       return `${bind} isn't an address of this machine. Choose one that is.`;
     case "EACCES":
       return `This user may not listen on ${bind}. Choose a port above 1023.`;
+    case "EMFILE":
+    case "ENFILE":
+      return `Too many files are open to listen on ${bind}. ${ERRORS.too_many_open_files.remedy}`;
     default:
       return `Listening on ${bind} failed (${codeOf(error)}). Choose another address or port.`;
   }

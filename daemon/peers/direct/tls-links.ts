@@ -150,6 +150,9 @@ function connectProblem({ host, port }: BindAddress, error: unknown): string {
       return `There is no route to ${at}.`;
     case "ETIMEDOUT":
       return `${at} doesn't answer.`;
+    case "EMFILE":
+    case "ENFILE":
+      return `Too many files are open here to connect to ${at}.`;
     case undefined:
     default:
       return `Connecting to ${at} failed (${errorCode(error) ?? "given up"}).`;
