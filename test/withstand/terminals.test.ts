@@ -3,7 +3,7 @@
  * middle of a write, and viewers that never read. Beside them a Group is used.
  */
 import assert from "node:assert/strict";
-import { mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { DaemonClient } from "../../client/client.ts";
@@ -124,6 +124,15 @@ describe("terminals that misbehave", function () {
     const ending = await viewed("kind-3");
     await pastes(ending, MIB);
     await stuck.message("input", ({ unread }) => unread > 9 * MIB);
+    const asking = await viewed("kind-1");
+    await ending.message("input", ({ unread }) => unread > 0);
+    writeFileSync(join(root, "end"), "");
+    const [, ended] = await Promise.all([
+      stayFast("while one asks and one ends"),
+      ending.message("ended"),
+      asking.shows("asked"),
+    ]);
+    assert.match(ended.reason, /^exited with code 3; it never read .+ of its input$/);
     await stayFast("one of each kind");
     const { actors } = await client.result("actor_list", { group_id: groupId });
     assert.match(actors.find(({ id }) => id === "kind-0")!.presence.reason, /hasn't read .+ of its input/);
