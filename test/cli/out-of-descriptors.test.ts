@@ -1,4 +1,4 @@
-/** A daemon that can open nothing more at all: every refusal says so, and nothing blames another. */
+/** A daemon that can open nothing more: every refusal says so, and nothing blames another. */
 import assert from "node:assert/strict";
 import { execFileSync } from "node:child_process";
 import { mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
