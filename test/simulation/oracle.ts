@@ -60,6 +60,8 @@ export class Oracle {
   readonly #ends: ConnectionEnds;
   /** Those that haven't ended. */
   readonly #open = new Map<string, Delivery>();
+  /** By open delivery: when a Direct record was last seen to keep its connection off. */
+  readonly #keptOffAt = new Map<string, number>();
   readonly #watched = new Map<string, Watched>();
   /** By the open ledgers: what was seen of them at the last look. */
   readonly #looked = new WeakMap<object, Watched>();
@@ -139,9 +141,13 @@ export class Oracle {
     for (const delivery of this.#open.values()) {
       const { id, kind, status, since, source, target, devices, connection_id: connectionId } = delivery;
       if (kind === "cancel" || status !== null || this.lost.has(id)) continue;
-      if (this.#world.time - since < STARVED_MS) continue;
       const one = this.#daemons.find(({ instance_id: instanceId }) => instanceId === source.instance_id)!;
       const other = this.#daemons.find(({ instance_id: instanceId }) => instanceId === target.instance_id)!;
+      if (isKeptOff(other, delivery)) {
+        this.#keptOffAt.set(id, this.#world.time);
+        continue;
+      }
+      if (this.#world.time - since < STARVED_MS) continue;
       const ways = isWeb(connectionId)
         ? [SERVICE, ...[one, other].map(({ name }) => wayOf(name, SERVICE))]
         : [];
@@ -150,13 +156,13 @@ export class Oracle {
       const free = isWeb(connectionId)
         ? Math.max(
             well,
+            this.#keptOffAt.get(id) ?? 0,
             this.#generations.forgottenAt(target.group_id, this.#openedBeforeReset(other, target.group_id)),
           )
         : well;
       if (this.#world.time - free < STARVED_MS) continue;
       if (isWeb(connectionId) && !(hasGeneration(one, source) && hasGeneration(other, target))) continue;
       if (!isConnected(one, connectionId, devices) || !isConnected(other, connectionId, devices)) continue;
-      if (isKeptOff(other, delivery)) continue;
       const progress = one.services?.outbound.outbox.byDelivery(id)?.progress;
       this.violate(
         "no healthy peer starves",
@@ -402,6 +408,7 @@ export class Oracle {
     }
     delivery.status = status;
     this.#open.delete(id);
+    this.#keptOffAt.delete(id);
     delivery.endedAt = this.#world.time;
     this.#world.tell(`${what} is ${status}`);
     // A target that was deleted in the same moment can't be asked any more.
