@@ -512,12 +512,13 @@ describe("sending", () => {
     return { keeper, sending, taken, back: () => told({ state: "online", heard: null }) };
   }
 
-  it("goes on by itself once the daemon is back, under the same key, over a reload and a change of Group", async () => {
+  /** What a person sends to a daemon that answers this waits, and arrives once. */
+  async function waits(code: string): Promise<void> {
     const keys: unknown[] = [];
     let reachable = false;
     const { host } = hostWith((name, input) => {
       if (name === "send") keys.push(input["client_id"]);
-      if (!reachable) throw new HostError("offline", "");
+      if (!reachable) throw new HostError(code, "");
       return name === "send" ? { event: { id: "e" } } : { draft: null, updated_at: null };
     });
     const first = sendingOf(host);
@@ -541,7 +542,11 @@ describe("sending", () => {
     second.keeper.close();
     second.sending.close();
     first.sending.stop();
-  });
+  }
+
+  it("goes on by itself once the daemon is back, under the same key, over a reload and a change of Group", () =>
+    waits("offline"));
+  it("goes on by itself when it was sent to a daemon that was ending", () => waits("shutting_down"));
 
   it("is finished in the background when another Group was opened meanwhile", async () => {
     let reachable = false;

@@ -17,8 +17,8 @@ import type {
 } from "../../shared/stream-client/listeners.ts";
 
 /**
- * A refusal or failure as people see it. `offline` means that no answer came: the same call may be
- * repeated.
+ * A refusal or failure as people see it. `offline` means that no answer came, or that the daemon is
+ * ending and took nothing: the same call may be repeated.
  */
 export class HostError extends Error {
   readonly code: string;
@@ -32,7 +32,7 @@ export class HostError extends Error {
   }
 
   get offline(): boolean {
-    return this.code === "offline";
+    return this.code === "offline" || this.code === "shutting_down";
   }
 }
 
