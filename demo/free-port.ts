@@ -2,8 +2,11 @@
 import { randomInt } from "node:crypto";
 import { createServer } from "node:net";
 
-/** Below the ports that systems give to connections, one of which would take it in the meantime. */
-const LOWEST = 10_000;
+/**
+ * Below the ports that systems give to connections, one of which would take it in the meantime, and
+ * above the last one that browsers refuse.
+ */
+const LOWEST = 10_100;
 const HIGHEST = 32_000;
 const TRIES = 100;
 

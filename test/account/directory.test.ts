@@ -2,10 +2,11 @@
 import assert from "node:assert/strict";
 import { subscribe, unsubscribe } from "node:diagnostics_channel";
 import type { Socket } from "node:net";
+import { freePort } from "../../demo/free-port.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { verifies } from "../requirements.ts";
 import { type Registrant, useRegistrant } from "./registrant.ts";
-import { freePort, KINDS, TestInstance, TestService } from "./service.ts";
+import { KINDS, TestInstance, TestService } from "./service.ts";
 
 const ENTRY_FIELDS = [
   "instance_id",

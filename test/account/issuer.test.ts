@@ -1,8 +1,9 @@
 /** Sign-in through another issuer: with a real one, and with one that lies. */
 import assert from "node:assert/strict";
+import { freePort } from "../../demo/free-port.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { type Lie, LyingIssuer, RealIssuer, trusting } from "./issuers.ts";
-import { freePort, KINDS, type TestBrowser, TestService } from "./service.ts";
+import { KINDS, type TestBrowser, TestService } from "./service.ts";
 
 const ANSWER = "/login/issuer/answer";
 

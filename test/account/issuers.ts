@@ -7,7 +7,8 @@ import { once } from "node:events";
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import { text } from "node:stream/consumers";
 import { Provider } from "oidc-provider";
-import { ask, freePort } from "./service.ts";
+import { freePort } from "../../demo/free-port.ts";
+import { ask } from "./service.ts";
 
 const CLIENT = "svc";
 const SECRET = "a secret of this client";

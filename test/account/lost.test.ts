@@ -2,8 +2,8 @@
 import assert from "node:assert/strict";
 import { existsSync, mkdirSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { freePort } from "../../demo/free-port.ts";
 import { freshDatabase } from "./postgres.ts";
-import { freePort } from "./service.ts";
 import { ServiceProcess } from "./service-process.ts";
 
 const LOSSES = {

@@ -10,10 +10,11 @@ import { sql } from "kysely";
 import { moveStore } from "../../account/store/move.ts";
 import type { StoreProblem } from "../../account/store/problem.ts";
 import { openStore } from "../../account/store/store.ts";
+import { freePort } from "../../demo/free-port.ts";
 import { until } from "../support/until.ts";
 import { insertMembers } from "./inserted.ts";
 import { freshDatabase } from "./postgres.ts";
-import { ask, freePort, KINDS, TestBrowser, TestDevice, TestInstance } from "./service.ts";
+import { ask, KINDS, TestBrowser, TestDevice, TestInstance } from "./service.ts";
 import { ServiceProcess } from "./service-process.ts";
 
 const KILLS = 3;

@@ -8,11 +8,12 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout as delay } from "node:timers/promises";
 import { openStore, type Store } from "../../account/store/store.ts";
+import { freePort } from "../../demo/free-port.ts";
 import type { Chance } from "../support/chance.ts";
 import { until } from "../support/until.ts";
 import { insertDevices, insertMembers } from "./inserted.ts";
 import type { Cluster } from "./postgres.ts";
-import { type Answer, freePort, LinesOfLog, type TestDevice, TestInstance } from "./service.ts";
+import { type Answer, LinesOfLog, type TestDevice, TestInstance } from "./service.ts";
 import { ServiceProcess } from "./service-process.ts";
 
 const RETRY_MS = 20;

@@ -6,11 +6,11 @@ import { generateKeyPairSync, type KeyObject, sign } from "node:crypto";
 import { mkdtempSync, rmSync } from "node:fs";
 import { type IncomingHttpHeaders, type IncomingMessage, request } from "node:http";
 import { request as secureRequest } from "node:https";
-import { type AddressInfo, createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { type RunningService, startService } from "../../account/service.ts";
 import type { Settings } from "../../account/settings.ts";
+import { freePort } from "../../demo/free-port.ts";
 import type { HttpClient } from "../../platform/http/client.ts";
 import { RealHttpClient } from "../../platform/http/real-client.ts";
 import type { Log, LogFields } from "../../platform/log.ts";
@@ -34,15 +34,6 @@ export class LinesOfLog implements Log {
   info = this.#add;
   warn = this.#add;
   error = this.#add;
-}
-
-/** A port that was free a moment ago. */
-export async function freePort(): Promise<number> {
-  const server = createServer();
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  const { port } = server.address() as AddressInfo;
-  await new Promise((resolve) => server.close(resolve));
-  return port;
 }
 
 export interface TestServiceOptions extends Partial<Settings> {

@@ -3,10 +3,11 @@ import assert from "node:assert/strict";
 import { sql } from "kysely";
 import { Pool } from "pg";
 import { Limits } from "../../account/limits.ts";
+import { freePort } from "../../demo/free-port.ts";
 import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { until } from "../support/until.ts";
-import { freePort, KINDS, TestDevice, TestInstance, TestService } from "./service.ts";
+import { KINDS, TestDevice, TestInstance, TestService } from "./service.ts";
 
 describe("the limits of the account service", () => {
   it("end in their time after a clock that was an hour ahead is set right, postgres", async () => {

@@ -19,6 +19,9 @@ const ARGUMENTS = [
 ];
 /** How long a window may take for anything, on a machine that does other things as well. */
 const PATIENCE_MS = 60_000;
+/** What is shown of each window, and of the daemon's output, when a test failed. */
+const TELL_CHARACTERS = 2000;
+const TELL_MS = 5000;
 
 export interface BrowserOptions {
   /** Shows its window. */
@@ -177,6 +180,15 @@ export class Setting {
     assert.deepEqual(problems, []);
   }
 
+  /** What the windows show and the daemon wrote, for a test that failed. */
+  async tell(): Promise<void> {
+    for (const page of this.#windows.flatMap(({ context }) => context.pages())) {
+      const text = await page.innerText("body", { timeout: TELL_MS }).catch(String);
+      console.log(`${page.url()} shows:\n${text.slice(0, TELL_CHARACTERS)}`);
+    }
+    console.log(`The daemon wrote:\n${this.daemon.output.slice(-TELL_CHARACTERS)}`);
+  }
+
   async close(): Promise<void> {
     await Promise.all(this.#windows.map((window) => window.context.close()));
     await this.daemon.dispose();
@@ -208,5 +220,8 @@ export function useSetting(take: (setting: Setting) => void, port?: () => Promis
     await setting?.close();
     await browser?.close();
   });
-  afterEach(() => setting?.check());
+  afterEach(async function () {
+    if (this.currentTest?.state === "failed") await setting?.tell();
+    setting?.check();
+  });
 }

@@ -4,10 +4,11 @@ import assert from "node:assert/strict";
 import { type ChildProcess, spawn } from "node:child_process";
 import { once } from "node:events";
 import { mkdtempSync, readdirSync, readFileSync, readlinkSync, rmSync, writeFileSync } from "node:fs";
-import { type AddressInfo, createServer } from "node:net";
+import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { isAlive } from "../../client/process-state.ts";
+import { freePort } from "../../demo/free-port.ts";
 import { DaemonProcess, DIST, plainEnvironment } from "../support/daemon-process.ts";
 import { until } from "../support/until.ts";
 import { collect, envelope, run, start } from "./svc.ts";
@@ -49,15 +50,6 @@ async function signalled(pid: number): Promise<void> {
   } finally {
     node.kill("SIGKILL");
   }
-}
-
-async function freePort(): Promise<string> {
-  const server = createServer().listen(0, "127.0.0.1");
-  await once(server, "listening");
-  const { port } = server.address() as AddressInfo;
-  server.close();
-  await once(server, "close");
-  return String(port);
 }
 
 describe("Node's debugger", function () {
@@ -105,7 +97,7 @@ describe("Node's debugger", function () {
         shown: /serverInfo/u,
       },
       {
-        args: ["account-service", "--folder", join(folder, "account"), "--port", await freePort()],
+        args: ["account-service", "--folder", join(folder, "account"), "--port", String(await freePort())],
         shown: /http/u,
       },
       { args: ["up", "--home", join(folder, "up"), "--port", "0"], shown: /web/u },

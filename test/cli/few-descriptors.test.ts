@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { connect, type Socket } from "node:net";
 import type { DaemonClient } from "../../client/client.ts";
-import { freePort } from "../account/service.ts";
+import { freePort } from "../../demo/free-port.ts";
 import { DaemonProcess } from "../support/daemon-process.ts";
 import { until } from "../support/until.ts";
 import { run } from "./svc.ts";

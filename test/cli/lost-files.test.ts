@@ -4,7 +4,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, w
 import { join } from "node:path";
 import { nameInHome, neededFiles } from "../../client/home-files.ts";
 import { homePaths } from "../../client/paths.ts";
-import { freePort } from "../account/service.ts";
+import { freePort } from "../../demo/free-port.ts";
 import { DaemonProcess } from "../support/daemon-process.ts";
 import { envelope, run } from "./svc.ts";
 
