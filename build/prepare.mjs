@@ -11,6 +11,7 @@ import { requireCommands } from "./prerequisites.mjs";
 export function prepare(folders) {
   requireCommands({
     chromium: "chromium",
+    "chromium-headless-shell": "chromium-headless-shell",
     caddy: "caddy",
     cc: "gcc",
     git: "git",
