@@ -339,7 +339,7 @@ export const instances: Measurement = {
   async run({ short }) {
     await requireBundles();
     const account = new Account();
-    const browser = await launchBrowser();
+    const browser = await launchBrowser({ whole: true });
     try {
       await account.open();
       const ann = await account.member("Ann");

@@ -86,7 +86,7 @@ export const activation: Measurement = {
   needsBrowser: true,
   async run({ short }) {
     pack();
-    const browser = await launchBrowser();
+    const browser = await launchBrowser({ whole: true });
     try {
       const times = await startUps(browser, short ? 1 : 10);
       const value = median(times.map(({ ours }) => ours));

@@ -18,7 +18,7 @@ export interface Place {
 /** Runs `work` in a place of its own, which ends with it. */
 export async function inPlace<Result>(work: (place: Place) => Promise<Result>): Promise<Result> {
   pack();
-  const browser = await launchBrowser();
+  const browser = await launchBrowser({ whole: true });
   const editor = await Editor.open(browser, { universal: true });
   const daemon = await DaemonProcess.started({ home: editor.home });
   try {

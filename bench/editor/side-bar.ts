@@ -110,7 +110,7 @@ export const sideBar: Measurement = {
   needsBrowser: true,
   async run({ short }) {
     pack();
-    const browser = await launchBrowser();
+    const browser = await launchBrowser({ whole: true });
     try {
       const { running, starting } = await rounds(browser, short ? 1 : 7);
       const figure = (name: string, value: number, goal: number, floor: number) =>

@@ -17,7 +17,7 @@ export const walk: Measurement = {
   async run() {
     pack();
     const place = mkdtempSync(join(tmpdir(), "svc-walk-"));
-    const browser = await launchBrowser();
+    const browser = await launchBrowser({ whole: true });
     const begin = performance.now();
     const editor = await Editor.open(browser, { path: [agentFolder(join(place, "log"))] });
     try {

@@ -54,7 +54,7 @@ const agents = new URL("../../build/agents.mjs", import.meta.url).href;
 const { installAgents } = (await import(agents)) as { installAgents: () => string };
 process.env["SVC_AGENTS_BIN"] = installAgents();
 mkdirSync(join(person, "src"), { recursive: true });
-const browser = await launchBrowser();
+const browser = await launchBrowser({ whole: true });
 const setting = await Setting.open(browser);
 const crew = new Crew(() => setting.daemon);
 try {

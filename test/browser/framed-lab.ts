@@ -70,7 +70,7 @@ class FramedLab {
       (await side.client.result("remote_access_show", {})).remote_access.origin!;
     [this.officeOrigin, this.origin] = await Promise.all([originOf(this.office), originOf(this.side)]);
     // As from the internet: the office's page needs the permission to reach the lab.
-    this.#browser = await launchBrowser({ publicPort: new URL(this.officeOrigin).port });
+    this.#browser = await launchBrowser({ whole: true, publicPort: new URL(this.officeOrigin).port });
     this.context = await this.profile();
     await this.context.grantPermissions(["local-network-access"], { origin: this.officeOrigin });
     await this.context.route(`${this.officeOrigin}${API_PREFIX}/connect`, (route) => this.#tell(route));

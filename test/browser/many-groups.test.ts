@@ -119,6 +119,8 @@ describe("Workbench: 201 Groups", () => {
 
   it("stay in the order of their titles when they come, are renamed and go", async () => {
     const { page } = await setting.window();
+    // What is under the pointer keeps its place.
+    await page.mouse.move(900, 400);
     const titles = () => page.locator(".group-row .row-label").allTextContents();
     await until("all Groups", async () => (await titles()).length >= MANY);
     const { group_id: groupId } = await setting.owner.result("group_create", { title: "Group 10a" });

@@ -13,9 +13,12 @@ import { openGroup, type Setting, useSetting } from "./setting.ts";
 describe("Workbench: offline", () => {
   let setting: Setting;
 
-  useSetting((opened) => {
-    setting = opened;
-  }, freePort);
+  useSetting(
+    (opened) => {
+      setting = opened;
+    },
+    { port: freePort },
+  );
 
   it("reconnects by itself, with every message once and the draft in place", async () => {
     verifies("WEB-020");

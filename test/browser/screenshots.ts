@@ -169,7 +169,7 @@ async function save(name: string, page: Page): Promise<void> {
 
 mkdirSync(IMAGES, { recursive: true });
 mkdirSync(project, { recursive: true });
-const browser = await launchBrowser();
+const browser = await launchBrowser({ whole: true });
 try {
   cpSync(dist, join(program, "dist"), { recursive: true, filter: (path) => !path.endsWith("node_modules") });
   symlinkSync(modules, join(program, "node_modules"));

@@ -213,11 +213,14 @@ export async function openGroup(page: Page, title: string): Promise<void> {
  * A browser and a daemon for the tests of a describe. Nothing may have gone wrong in any window at
  * the end of each.
  */
-export function useSetting(take: (setting: Setting) => void, port?: () => Promise<number>): void {
+export function useSetting(
+  take: (setting: Setting) => void,
+  { port, ...options }: { port?: () => Promise<number>; whole?: boolean } = {},
+): void {
   let browser: Browser | undefined;
   let setting: Setting | undefined;
   before(async () => {
-    browser = await launchBrowser();
+    browser = await launchBrowser(options);
     setting = await Setting.open(browser, port === undefined ? {} : { port: await port() });
     take(setting);
   });

@@ -119,7 +119,7 @@ async function demo(session: DemoSession, authority: TestAuthority): Promise<num
     machine(session, authority, "Studio", "Website"),
   ]);
   const trusted = machines.map(({ origin }) => authority.keyHash(new URL(origin).hostname));
-  const browser = await launchBrowser({ headed: flags.headed, trusted, endsInOrder: true });
+  const browser = await launchBrowser({ whole: true, headed: flags.headed, trusted, endsInOrder: true });
   try {
     const begun = performance.now();
     const page = await browser.newPage({ viewport: { width: 1280, height: 800 } });

@@ -12,7 +12,7 @@ import { Editor } from "./editor.ts";
 
 const IMAGES = join(import.meta.dirname, "../../extension/media");
 
-const browser = await launchBrowser();
+const browser = await launchBrowser({ whole: true });
 const editor = await Editor.open(browser, {
   universal: true,
   settings: { "workbench.secondarySideBar.defaultVisibility": "hidden" },
