@@ -20,9 +20,10 @@ const CLOSING = /^(\d+) passed, (\d+) failed\n?/gmu;
 const FILES = 6;
 /**
  * More mochas at once would slow each other down: many tests have a browser and daemons of their
- * own. With as many mochas as cores, half of the processor time is unused.
+ * own. With two more than cores, those that wait leave their core to another.
  */
-const MOST = 4;
+const MOST = 6;
+const MORE_THAN_CORES = 2;
 /** A failure next to others may be their doing. More of them than this aren't. */
 const MOST_AGAIN = 3;
 /** Runs of mocha whose times are shown. */
@@ -127,7 +128,7 @@ export async function runSuite({ files, show, atOnce = MOST, node = process.exec
       else again.push({ share, ended });
     }
   };
-  const mochas = Math.min(atOnce, availableParallelism() + 1);
+  const mochas = Math.min(atOnce, availableParallelism() + MORE_THAN_CORES);
   await Promise.all(Array.from({ length: mochas }, runNext));
   show(slowest(times), true);
   const isChance = again.length <= MOST_AGAIN;
