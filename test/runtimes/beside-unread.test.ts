@@ -20,7 +20,7 @@ const QUESTIONS = 100_000;
 /** In what a terminal says to the question where its cursor is. */
 const ANSWER_BYTES = "\u001b[1;1R".length;
 const ROUNDS = 100;
-/** Of the medians. Both are alike; a daemon that waits for a terminal is hundreds of times slower. */
+/** Of the medians. Both are alike; a daemon that waits for a terminal is many times slower. */
 const RATIO = 3;
 
 const PROGRAMS = {
