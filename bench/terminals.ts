@@ -1,4 +1,7 @@
-/** What terminals cost: a flood of output with one viewer, and fifty idle ones. */
+/**
+ * What terminals cost: a flood of output with one viewer, one whose program doesn't read, and fifty
+ * idle ones.
+ */
 import { once } from "node:events";
 import { closeSync, mkdirSync, openSync, readdirSync, readFileSync, writeSync } from "node:fs";
 import { WebSocket } from "ws";
@@ -13,10 +16,13 @@ import { output } from "./processes.ts";
 
 const FLOOD = "100 MB of terminal output, a viewer";
 const FLOOD_MEMORY = "100 MB of terminal output, memory";
+const BESIDE = "send and actor list beside a terminal that isn't read";
 const IDLE = "50 idle terminals, processor";
 
 const IDLE_TERMINALS = 50;
 const MIB = 1024 * 1024;
+/** Typed into the terminal that isn't read. */
+const UNREAD_MIB = 8;
 /** Behind the last line of the flood. */
 const LAST = "that was all of it";
 const FLOOD_MIB = 100;
@@ -48,6 +54,9 @@ class Viewer {
   #screen = "";
   #tail = "";
   #seen = (): void => {};
+  #unread = (_bytes: number): void => {};
+  /** The last line was seen. */
+  readonly #hasSeen = new Promise<void>((resolve) => (this.#seen = resolve));
 
   constructor({ socket, headers }: Daemon, group: string, actor: string) {
     const path = `${API_PREFIX}/groups/${group}/actors/${actor}/term`;
@@ -62,12 +71,23 @@ class Viewer {
 
   /** Lets the flood begin; milliseconds until its end is seen. */
   async flooded(): Promise<number> {
-    const seen = new Promise<void>((resolve) => (this.#seen = resolve));
     const begin = performance.now();
     this.#send({ type: "take" });
     this.#send({ type: "input", data: "\r" });
-    await seen;
+    await this.#hasSeen;
     return performance.now() - begin;
+  }
+
+  /** Types as much once the last line is seen; resolves when it is said to be unread. */
+  async typedInVain(bytes: number): Promise<void> {
+    await this.#hasSeen;
+    const isUnread = new Promise<void>((resolve) => {
+      this.#unread = (unread) => unread > 0 && resolve();
+    });
+    this.#send({ type: "take" });
+    const data = "x".repeat(LIMITS.terminal.inputBytes / 4);
+    for (let typed = 0; typed < bytes; typed += data.length) this.#send({ type: "input", data });
+    await isUnread;
   }
 
   close(): void {
@@ -88,6 +108,7 @@ class Viewer {
       return;
     }
     const message = JSON.parse(data.toString()) as TerminalMessage;
+    if (message.type === "input") this.#unread(message.unread);
     if (message.type !== "screen") return;
     this.#screen = message.data;
     this.#acknowledge(Buffer.byteLength(this.#screen));
@@ -177,6 +198,54 @@ async function flood(daemon: Daemon, short: boolean): Promise<Figure[]> {
   ];
 }
 
+/**
+ * Two daemons take turns. Both run the same program and are watched; only in one of them something
+ * waits for it to read.
+ */
+async function beside(daemon: Daemon, short: boolean): Promise<Figure[]> {
+  const other = await startDaemon();
+  const side = async (of: Daemon, unread: number) => {
+    const group = await attach(of);
+    await of.client.result("actor_add", { group_id: group, actor_id: "reader" });
+    await runActor(of, group, "deaf", ["/bin/sh", "-c", `stty raw -echo; echo '${LAST}'; exec sleep 100000`]);
+    const viewer = await new Viewer(of, group, "deaf").opened();
+    if (unread > 0) await viewer.typedInVain(unread);
+    let sent = 0;
+    const pair = async (): Promise<void> => {
+      await of.client.result("actor_list", { group_id: group });
+      sent += 1;
+      await of.client.result("send", { group_id: group, text: `message ${sent}`, to: ["reader"] });
+    };
+    const pairs = async (count: number): Promise<number> => {
+      const begin = performance.now();
+      for (let done = 0; done < count; done += 1) await pair();
+      return (performance.now() - begin) / count;
+    };
+    await pairs(short ? 20 : 300);
+    return { pairs, close: () => viewer.close() };
+  };
+  const ours = await side(daemon, UNREAD_MIB * MIB);
+  const theirs = await side(other, 0);
+  const times = await interleave(short ? 4 : 100, {
+    ours: () => ours.pairs(10),
+    theirs: () => theirs.pairs(10),
+  });
+  for (const { close } of [ours, theirs]) close();
+  await other.stop();
+  return [
+    compare({
+      name: BESIDE,
+      unit: "ms",
+      value: times.ours,
+      against: "the same without it",
+      against_value: times.theirs,
+      goal: 1.2,
+      floor: 1.5,
+      better: "lower",
+    }),
+  ];
+}
+
 /** Nanoseconds that all threads of a process have run. */
 function processorTime(pid: number): number {
   const tasks = `/proc/${pid}/task`;
@@ -209,12 +278,13 @@ async function idle(daemon: Daemon, short: boolean): Promise<Figure> {
 }
 
 export const terminals: Measurement = {
-  figures: [FLOOD, FLOOD_MEMORY, IDLE],
+  figures: [FLOOD, FLOOD_MEMORY, BESIDE, IDLE],
   async run({ short, only }) {
     const isWanted = (...names: string[]): boolean => names.some((name) => name.includes(only));
     const figures: Figure[] = [];
     for (const [names, measure] of [
       [[FLOOD, FLOOD_MEMORY], flood],
+      [[BESIDE], beside],
       [[IDLE], async (daemon: Daemon, isShort: boolean) => [await idle(daemon, isShort)]],
     ] as const) {
       if (!isWanted(...names)) continue;

@@ -20,6 +20,27 @@ export interface Clock {
   after(milliseconds: number, task: () => void, options?: { background?: boolean }): Timer;
 }
 
+/** `clock`, whose tasks throw nothing: what one of them throws goes to `failed`. */
+export function guardedClock(
+  clock: Pick<Clock, "after">,
+  failed: (error: unknown) => void,
+): Pick<Clock, "after"> {
+  return {
+    after: (milliseconds, task, options) =>
+      clock.after(
+        milliseconds,
+        () => {
+          try {
+            task();
+          } catch (error) {
+            failed(error);
+          }
+        },
+        options,
+      ),
+  };
+}
+
 /**
  * The instant that `clock` shows, as UTC ISO 8601 with milliseconds and `Z`
  * (docs/protocol.md#times).

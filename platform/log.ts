@@ -11,15 +11,20 @@ export interface Log {
   error(event: string, fields?: LogFields): void;
 }
 
+/** What a person may be told of an unexpected error: its kind. Its message may quote anything. */
+export function errorKind(error: unknown): string {
+  return error instanceof Error ? error.name : typeof error;
+}
+
 /**
  * What may be logged about an unexpected error: its kind and where it came from. A message may
  * quote input, so only a system error's message is kept.
  */
 export function errorFields(error: unknown): LogFields {
-  if (!(error instanceof Error)) return { error: typeof error };
+  if (!(error instanceof Error)) return { error: errorKind(error) };
   const system = error as NodeJS.ErrnoException;
   return {
-    error: error.name,
+    error: errorKind(error),
     code: typeof system.code === "string" ? system.code : undefined,
     reason: typeof system.syscall === "string" ? `${system.syscall} ${String(system.code)}` : undefined,
     stack: error.stack

@@ -5,7 +5,7 @@
  */
 
 import { type Clock, type Timer, timestamp } from "../../platform/clock.ts";
-import { errorFields, type Log } from "../../platform/log.ts";
+import { errorFields, errorKind, type Log } from "../../platform/log.ts";
 import type { EventData } from "../../shared/events.ts";
 import type { StoredActor } from "../../shared/model.ts";
 import type { OpenGroup } from "../groups/group.ts";
@@ -111,20 +111,32 @@ export class WorkingStates {
 
   #derive(group: OpenGroup, actor: StoredActor, launch: Launch): Entry {
     const { launches, clock } = this.#deps;
-    this.#deps.check(launch);
-    const { hooks, storeProblem, trouble } = this.#deps.evidenceOf(group, actor, launch);
-    const derived = derive({
-      launch,
-      committed: launches.committed(group.group_id, actor.id),
-      isAlive: launch.pid !== null && launches.isAlive(launch),
-      hooks,
-      storeProblem,
-      trouble,
-      quietSeconds: launches.quietSeconds(launch),
-      needs: launches.needs(launch),
-      now: clock.now(),
-    });
-    return this.#set(group.group_id, actor.id, derived, launch, hooks?.at ?? null);
+    try {
+      this.#deps.check(launch);
+      const { hooks, storeProblem, trouble } = this.#deps.evidenceOf(group, actor, launch);
+      const derived = derive({
+        launch,
+        committed: launches.committed(group.group_id, actor.id),
+        isAlive: launch.pid !== null && launches.isAlive(launch),
+        hooks,
+        storeProblem,
+        trouble,
+        quietSeconds: launches.quietSeconds(launch),
+        needs: launches.needs(launch),
+        now: clock.now(),
+      });
+      return this.#set(group.group_id, actor.id, derived, launch, hooks?.at ?? null);
+    } catch (error) {
+      // The others are looked at all the same, and this one again in a second.
+      const reason = `svc can't tell what it does (${errorKind(error)}); the daemon's log says where`;
+      if (this.#entries.get(group.group_id)?.get(actor.id)?.reason !== reason)
+        this.#log("working state", group.group_id, actor.id, error);
+      return this.#set(group.group_id, actor.id, { state: "unavailable", reason }, launch, null);
+    }
+  }
+
+  #log(what: string, groupId: string, actorId: string, error: unknown): void {
+    this.#deps.log.warn(what, { group_id: groupId, actor_id: actorId, ...errorFields(error) });
   }
 
   #set(
@@ -152,8 +164,17 @@ export class WorkingStates {
       isRefused: before?.isRefused ?? false,
     };
     entries.set(actorId, entry);
-    if (isNew || before.reason !== reason) this.#deps.changed(groupId, actorId);
+    if (isNew || before.reason !== reason) this.#tellChanged(groupId, actorId);
     return entry;
+  }
+
+  /** What a listener throws is no matter of the Actor. */
+  #tellChanged(groupId: string, actorId: string): void {
+    try {
+      this.#deps.changed(groupId, actorId);
+    } catch (error) {
+      this.#log("working state told", groupId, actorId, error);
+    }
   }
 
   #ended({ group_id: groupId, actor_id: actorId }: Launch, { reason }: LaunchEnd): void {

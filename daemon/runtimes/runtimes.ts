@@ -91,7 +91,10 @@ export class Runtimes implements ActorRunner {
 
   /** The Group couldn't be opened when the daemon started. */
   #takeLate(group: OpenGroup): void {
-    void this.#processes.clear(group).then(() => this.#startEnabledOf(group));
+    void this.#processes
+      .clear(group)
+      .then(() => this.#startEnabledOf(group))
+      .catch((error: unknown) => this.#processes.log("start", group, "", error));
   }
 
   handlers(): HandlersFor<typeof runtimeOperations> {

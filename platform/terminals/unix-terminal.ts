@@ -2,7 +2,7 @@
  * A process in a terminal of Linux or macOS. node-pty only makes the terminal and resizes it;
  * reading and writing are our own: its writes can stop the event loop, and its end loses output.
  */
-import { readSync, writeSync } from "node:fs";
+import { closeSync, readSync, writeSync } from "node:fs";
 import { ReadStream } from "node:tty";
 import type { Clock, Timer } from "../clock.ts";
 import type { InputReceipt, ProcessExit, TerminalOptions, TerminalProcess } from "../processes.ts";
@@ -70,10 +70,22 @@ export class UnixTerminal implements TerminalProcess {
       options.clock,
       () => this.#onStuck(),
     );
-    this.#stream = new ReadStream(fd);
+    this.#stream = this.#reading(fd);
     this.#stream.on("data", (bytes: Buffer) => this.#output.push(bytes));
     this.#stream.on("end", () => this.#close());
     this.#stream.on("error", () => this.#close());
+  }
+
+  /** Without a reader the terminal is closed, which ends the process. */
+  #reading(descriptor: number): ReadStream {
+    try {
+      return new ReadStream(descriptor);
+    } catch (error) {
+      this.#isOpen = false;
+      masterClosed(descriptor);
+      closeSync(descriptor);
+      throw error;
+    }
   }
 
   get unread(): number {

@@ -30,10 +30,38 @@ import {
   startServices,
 } from "../support/services.ts";
 
+/** What a terminal asks of its process, and can be made to throw. */
+type Asked =
+  | "answer"
+  | "dropInput"
+  | "interrupt"
+  | "isStuck"
+  | "onExit"
+  | "pause"
+  | "resize"
+  | "resume"
+  | "unread"
+  | "write";
+
+/** Thrown where a test wants it. */
+export class Broken extends Error {
+  override name = "Broken";
+}
+
 class FakeProcess implements TerminalProcess {
   readonly pid: number;
   readonly mark: string;
   isAlive = true;
+  /** It never says that it has ended. */
+  isMute = false;
+  /** What throws from now on. */
+  readonly broken = new Set<Asked>();
+  /** What was written into it. */
+  input = "";
+  /** As if it printed something. */
+  output: (bytes: Uint8Array) => void = () => {};
+  /** As if it stopped to read, or went on. */
+  stuck: () => void = () => {};
   readonly #exits: ((exit: ProcessExit) => void)[] = [];
 
   constructor(pid: number, { environment }: TerminalOptions) {
@@ -44,28 +72,57 @@ class FakeProcess implements TerminalProcess {
   end(code = 0): void {
     if (!this.isAlive) return;
     this.isAlive = false;
+    if (this.isMute) return;
     for (const told of this.#exits) told({ code, signal: null });
   }
 
+  #asked(what: Asked): void {
+    if (this.broken.has(what)) throw new Broken(what);
+  }
+
   onExit(listener: (exit: ProcessExit) => void): void {
+    this.#asked("onExit");
     this.#exits.push(listener);
   }
 
-  readonly unread = 0;
-  readonly isStuck = false;
-  onOutput(): void {}
-  onStuck(): void {}
-  write(): InputReceipt {
-    return { state: "written" };
-  }
-  answer(): void {}
-  dropInput(): number {
+  get unread(): number {
+    this.#asked("unread");
     return 0;
   }
-  interrupt(): void {}
-  resize(): void {}
-  pause(): void {}
-  resume(): void {}
+  get isStuck(): boolean {
+    this.#asked("isStuck");
+    return false;
+  }
+  onOutput(listener: (bytes: Uint8Array) => void): void {
+    this.output = listener;
+  }
+  onStuck(listener: () => void): void {
+    this.stuck = listener;
+  }
+  write(data: string): InputReceipt {
+    this.#asked("write");
+    this.input += data;
+    return { state: "written" };
+  }
+  answer(): void {
+    this.#asked("answer");
+  }
+  dropInput(): number {
+    this.#asked("dropInput");
+    return 0;
+  }
+  interrupt(): void {
+    this.#asked("interrupt");
+  }
+  resize(): void {
+    this.#asked("resize");
+  }
+  pause(): void {
+    this.#asked("pause");
+  }
+  resume(): void {
+    this.#asked("resume");
+  }
 }
 
 /** They outlive the daemon, and end when they are asked to. */
@@ -78,8 +135,12 @@ class FakeProcesses implements Processes {
     return this.all.filter(({ isAlive }) => isAlive);
   }
 
+  /** What throws of those that are started from now on. */
+  broken: readonly Asked[] = [];
+
   openTerminal(options: TerminalOptions): TerminalProcess {
     const process = new FakeProcess(1000 + this.all.length, options);
+    for (const what of this.broken) process.broken.add(what);
     this.all.push(process);
     return process;
   }

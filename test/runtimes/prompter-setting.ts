@@ -39,6 +39,8 @@ export class Runtime {
   entered: () => void = () => {};
   /** What becomes of the screen with a paste. */
   shown: (paste: string) => void = () => this.screen.composer("[Pasted text #1 +4 lines]");
+  /** What the prompter has thrown that it shouldn't. */
+  readonly failures: unknown[] = [];
   readonly launch: Launch;
   readonly prompter: Prompter;
   #listener: PromptListener = () => {};
@@ -98,6 +100,7 @@ export class Runtime {
       random: new RealRandom(),
       log: { debug() {}, info() {}, warn() {}, error() {} },
       changed: () => {},
+      failed: (error) => void this.failures.push(error),
     });
     this.prompter.open();
   }
@@ -159,6 +162,7 @@ export class Prompted {
   async close(): Promise<void> {
     await this.runtime.prompter.close("process_exit");
     await this.home.remove();
+    assert.deepEqual(this.runtime.failures, []);
   }
 
   add(actorId: string) {

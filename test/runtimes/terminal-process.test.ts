@@ -9,6 +9,7 @@ import {
   rmSync,
   writeFileSync,
 } from "node:fs";
+import { createRequire, syncBuiltinESMExports } from "node:module";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { InputReceipt, ProcessExit, TerminalProcess } from "../../platform/processes.ts";
@@ -34,10 +35,15 @@ function shell(script: string): TerminalProcess {
   });
 }
 
-/** Everything that a program printed, and how it ended. */
-function ended(terminal: TerminalProcess): Promise<{ output: string; exit: ProcessExit }> {
+/** Everything that a program printed, and how it ended. `began` is called at its first output. */
+function ended(
+  terminal: TerminalProcess,
+  began: () => void = () => {},
+): Promise<{ output: string; exit: ProcessExit }> {
   const pieces: Buffer[] = [];
-  terminal.onOutput((bytes) => pieces.push(Buffer.from(bytes)));
+  terminal.onOutput((bytes) => {
+    if (pieces.push(Buffer.from(bytes)) === 1) began();
+  });
   return new Promise((resolve) =>
     terminal.onExit((exit) => resolve({ output: Buffer.concat(pieces).toString(), exit })),
   );
@@ -71,6 +77,42 @@ describe("a process in a terminal", () => {
     assert.ok(output.endsWith("700\r\n"), output.slice(-20));
     const left = await ended(shell("trap '' HUP; sleep 30 & seq 1 700"));
     assert.ok(left.output.endsWith("700\r\n"), left.output.slice(-20));
+  });
+
+  it("has it passed on in its order when it was paused in between", async () => {
+    const held = shell("stty -echo; echo first; read go; seq 1 700; exit 3");
+    const over = ended(held, () => {
+      held.pause();
+      held.write("\n");
+    });
+    const { output, exit } = await over;
+    assert.deepEqual(exit, { code: 3, signal: null });
+    const numbers = Array.from({ length: 700 }, (_, at) => at + 1);
+    assert.deepEqual(output.split("\r\n"), ["first", ...numbers.map(String), ""]);
+  });
+
+  it("ends, and holds nothing open, when its terminal can't be read", async function () {
+    if (process.platform !== "linux") return this.skip();
+    const modules = createRequire(import.meta.url);
+    const tty = modules("node:tty") as { ReadStream: unknown };
+    const { ReadStream } = tty;
+    const family = () => new RealProcesses().familyOf(process.pid).length;
+    const masters = () => openFiles(process.pid).filter((target) => MASTER.test(target)).length;
+    const before = [family(), masters()];
+    tty.ReadStream = function () {
+      throw new Error("no reader");
+    };
+    syncBuiltinESMExports();
+    try {
+      assert.throws(() => shell("exec sleep 100"), /no reader/);
+    } finally {
+      tty.ReadStream = ReadStream;
+      syncBuiltinESMExports();
+    }
+    await until("it has ended", () => family() === before[0]);
+    assert.equal(masters(), before[1]);
+    const { exit } = await ended(shell("exit 3"));
+    assert.equal(exit.code, 3);
   });
 
   it("holds no other terminal open, and neither does any other program that is started beside it", async function () {

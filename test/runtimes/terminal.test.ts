@@ -130,6 +130,23 @@ describe("terminals", () => {
     viewer.close();
   });
 
+  it("show a process's last output before they say that it has ended, and afterwards", async () => {
+    for (const lines of [1, 700, 2500, 60_000]) {
+      const actorId = `last-${lines}`;
+      await shell(actorId, `seq 1 ${lines}; echo its last words; exit 3`);
+      const watching = await attach(actorId);
+      await watching.message("screen");
+      await setting.startActor(actorId);
+      assert.equal((await watching.message("ended")).reason, "exited with code 3");
+      const seen = (watching.screens.at(-1)?.data ?? "") + watching.output;
+      assert.match(seen, /its last words/, `${lines} lines`);
+      const late = await attach(actorId);
+      assert.match((await late.message("screen")).data, /its last words/, `${lines} lines, later`);
+      watching.close();
+      late.close();
+    }
+  });
+
   it("give who falls behind a fresh screen, and keep nothing for them", async () => {
     await shell("flood", "read line; seq 1 400000; echo the end; sleep 60");
     await setting.startActor("flood");

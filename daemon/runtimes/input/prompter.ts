@@ -6,10 +6,11 @@
  * process took it.
  */
 
-import type { Timer } from "../../../platform/clock.ts";
-import { errorFields } from "../../../platform/log.ts";
+import { guardedClock, type Timer } from "../../../platform/clock.ts";
+import { errorFields, errorKind } from "../../../platform/log.ts";
 import type { InputReceipt } from "../../../platform/processes.ts";
 import type { Random } from "../../../platform/random.ts";
+import { Refusal } from "../../../shared/errors.ts";
 import type { DeliveryState } from "../../../shared/events.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import type { NewEvent } from "../../ledger/types.ts";
@@ -27,6 +28,8 @@ export interface PrompterOptions extends ProofOptions {
   random: Random;
   /** Called when the reason why messages wait has changed. */
   changed(): void;
+  /** Something here has thrown that shouldn't. Nothing is known of what was written. */
+  failed(error: unknown): void;
 }
 
 /** A batch in the terminal. */
@@ -54,9 +57,12 @@ export class Prompter {
   #looks: Timer | null = null;
 
   constructor(options: PrompterOptions) {
-    this.#options = options;
-    this.#readiness = new Readiness(options);
-    this.#proof = new DeliveryProof(options, () => this.consider());
+    const { clock } = options;
+    const own = { now: () => clock.now(), monotonic: () => clock.monotonic() };
+    const { after } = guardedClock(clock, (error) => options.failed(error));
+    this.#options = { ...options, clock: { ...own, after } };
+    this.#readiness = new Readiness(this.#options);
+    this.#proof = new DeliveryProof(this.#options, () => this.consider());
   }
 
   /** Starts to deliver. */
@@ -88,16 +94,23 @@ export class Prompter {
     this.#looks = clock.after(LIMITS.prompt.lookMs, look, { background: true });
   }
 
-  /** Something changed that may let messages through. */
+  /** Something changed that may let messages through. Throws nothing: anybody may call it. */
   consider(): void {
     if (this.#closed) return;
-    this.#proof.consider();
+    try {
+      this.#proof.consider();
+    } catch (error) {
+      this.#options.failed(error);
+      return;
+    }
     this.#again = true;
-    this.#work ??= this.#loop().finally(() => {
-      this.#work = null;
-      // Someone typed between the last look and now.
-      if (this.#again) this.consider();
-    });
+    this.#work ??= this.#loop()
+      .catch((error: unknown) => this.#options.failed(error))
+      .finally(() => {
+        this.#work = null;
+        // Someone typed between the last look and now.
+        if (this.#again) this.consider();
+      });
   }
 
   /** The process is gone: unproved prompts stay unconfirmed. */
@@ -118,7 +131,11 @@ export class Prompter {
       } catch (error) {
         const { group_id: groupId, actor_id: actorId } = this.#options.launch;
         this.#options.log.warn("prompt", { group_id: groupId, actor_id: actorId, ...errorFields(error) });
-        this.#wait({ reason: "the ledger can't be written", retryMs: RETRY_STORAGE_MS });
+        const reason =
+          error instanceof Refusal
+            ? "the ledger can't be written"
+            : `svc failed to deliver them (${errorKind(error)}); the daemon's log says where`;
+        this.#wait({ reason, retryMs: RETRY_STORAGE_MS });
       }
     }
   }

@@ -5,7 +5,7 @@
 
 import { constants } from "node:os";
 import { removeHookCommand } from "../../../client/hook/hook-command.ts";
-import { errorFields, type Log } from "../../../platform/log.ts";
+import { errorFields, errorKind, type Log } from "../../../platform/log.ts";
 import type { ProcessExit, TerminalProcess } from "../../../platform/processes.ts";
 import type { Random } from "../../../platform/random.ts";
 import { tellReplaced } from "../../../platform/replaced.ts";
@@ -20,7 +20,7 @@ import type { Chats } from "../../messaging/group-chat.ts";
 import { entryOf } from "../catalogue.ts";
 import { Prompter } from "../input/prompter.ts";
 import { type Choice, chooseConversation, NEW } from "./conversation.ts";
-import { endWords, takeInHand, tellInterrupted } from "./interruptions.ts";
+import { endWords, type InHand, takeInHand, tellInterrupted } from "./interruptions.ts";
 import { type BegunLaunch, launchOf, type StoredLaunch } from "./launch-identity.ts";
 import type { Launcher, LauncherDependencies, LaunchPlan } from "./launcher.ts";
 import { clearLeftovers, endClaims, type LeftoverDependencies } from "./leftovers.ts";
@@ -87,8 +87,9 @@ export class ActorProcesses {
     } catch (error) {
       const { group } = slot;
       const actor = group.record.actors.find(({ generation }) => generation === slot.generation);
-      if (error instanceof Refusal && actor !== undefined && !this.#isClosing) {
-        this.#launches.lastRuns.ended(group, actor, `couldn't be started: ${error.message}`);
+      if (actor !== undefined && !this.#isClosing) {
+        const why = error instanceof Refusal ? error.message : failureWords("its start", error);
+        this.#launches.lastRuns.ended(group, actor, `couldn't be started: ${why}`);
         this.#launches.tellWaiting(slot);
       }
       throw error;
@@ -156,6 +157,7 @@ export class ActorProcesses {
     const { Screen } = await import("../terminal/screen.ts").catch(tellReplaced);
     const process = await this.#launcher.spawn(group, actor, plan, begun, run.conversation, terminal);
     run.process = process;
+    const failed = (error: unknown): void => this.#failed(slot, run, error);
     let tellExited = (_exit: ProcessExit): void => {};
     const exit = new Promise<ProcessExit>((resolve) => (tellExited = resolve));
     run.exited = exit.then(() => {
@@ -171,7 +173,7 @@ export class ActorProcesses {
         this.#launches.tellWaiting(slot);
       },
       exited: tellExited,
-      failed: (error) => this.#failed(slot, run, error),
+      failed,
     });
     run.stored = await this.#launches.identities.bind(group, run.stored, process.pid);
     run.launch = launchOf(run.stored);
@@ -187,6 +189,7 @@ export class ActorProcesses {
       random,
       log,
       changed: () => this.#launches.tellWaiting(slot),
+      failed,
       findPrompts: (ids) => {
         const { actor_id: id, generation, runtime } = run.launch;
         const last = this.#launches.lastRuns.conversationOf(group, { id, generation, runtime });
@@ -218,64 +221,63 @@ export class ActorProcesses {
     this.log("terminal", group, actorId, error);
     void this.inTurn(slot, async () => {
       if (slot.run !== run) return;
-      // Its message may quote what the terminal showed.
-      const what = error instanceof Error ? error.name : typeof error;
-      await this.stop(slot, `its terminal failed in svc (${what}); the daemon's log says where`);
+      await this.stop(slot, failureWords("its terminal", error));
       const data = { actor_id: actorId, reason: "terminal_failed" };
       await group.note({ kind: "actor.stop", by: "system", data });
     }).catch((failed: unknown) => this.log("stop", group, actorId, failed));
   }
 
-  /** The process has ended, and its output was passed on. */
+  /** The process has ended, and its output was passed on. Rejects never. */
   async #over(slot: Slot, run: Run, exit: ProcessExit): Promise<void> {
     const { group, actor_id: actorId } = slot;
-    const unread = run.process?.unread ?? 0;
-    const left = unread === 0 ? "" : `; it never read ${sizeWords(unread)} of its input`;
-    const reason = `${run.requested ?? exitWords(exit)}${left}`;
-    const chat = this.#deps.messaging.find(group.group_id);
     const { generation, runtime } = run.launch;
-    const inHand =
-      chat &&
-      takeInHand(
-        chat,
-        { actor_id: actorId, generation, mark: run.stored.mark },
-        run.wasInWork ?? this.#isInWork(run),
-      );
-    try {
-      await run.prompter?.close(run.requested === null ? "process_exit" : "process_stopped");
-      if (chat !== undefined && inHand !== undefined) {
-        await tellInterrupted(chat, inHand, reason).catch((error: unknown) => {
-          this.log("interruption", group, actorId, error);
-        });
+    const chat = this.#deps.messaging.find(group.group_id);
+    let reason = run.requested ?? exitWords(exit);
+    let inHand: InHand | undefined;
+    /** What goes wrong with one step keeps none of the others. */
+    const step = async (work: () => unknown): Promise<void> => {
+      try {
+        await work();
+      } catch (error) {
+        this.log("end", group, actorId, error);
       }
-      if (run.requested === null && run.process !== null) {
-        await this.#ends.sweep(kinOf(run, run.process));
-      }
-      await this.#forget(slot);
-      if (run.requested === null) {
-        const data = { actor_id: actorId, reason: "process_exit", exit_code: exit.code, signal: exit.signal };
-        await group.note({ kind: "actor.stop", by: "system", data });
-      } else if (this.#isClosing && this.#isThere(slot)) {
-        await group.note({
-          kind: "actor.stop",
-          by: "system",
-          data: { actor_id: actorId, reason: "daemon_stop" },
-        });
-      }
-    } catch (error) {
-      this.log("end", group, actorId, error);
-    } finally {
-      slot.run = null;
-      slot.terminal.ended(reason);
-      const words = inHand === undefined ? reason : endWords(reason, inHand);
-      this.#launches.lastRuns.ended(group, { id: actorId, generation, runtime }, words);
-      this.#launches.tellEnded(run.launch, { reason: words });
-      this.#launches.tellWaiting(slot);
-    }
+    };
+    await step(() => {
+      const whose = { actor_id: actorId, generation, mark: run.stored.mark };
+      if (chat !== undefined) inHand = takeInHand(chat, whose, run.wasInWork ?? this.#isInWork(run));
+    });
+    await step(() => {
+      const unread = run.process?.unread ?? 0;
+      if (unread > 0) reason += `; it never read ${sizeWords(unread)} of its input`;
+    });
+    await step(() => run.prompter?.close(run.requested === null ? "process_exit" : "process_stopped"));
+    await step(() => chat && inHand && tellInterrupted(chat, inHand, reason));
+    await step(() => {
+      if (run.requested === null && run.process !== null) return this.#ends.sweep(kinOf(run, run.process));
+    });
+    await step(() => this.#forget(slot));
+    await step(() => this.#noteEnd(slot, run, exit));
+    slot.run = null;
+    const words = inHand === undefined ? reason : endWords(reason, inHand);
+    slot.terminal.ended(reason);
+    this.#launches.lastRuns.ended(group, { id: actorId, generation, runtime }, words);
+    this.#launches.tellEnded(run.launch, { reason: words });
+    this.#launches.tellWaiting(slot);
     // Both verified runtimes say so and exit with 1 if they don't find a session, before they run
     // any hook.
     const isRefused = run.conversation.resume !== null && !run.hasTold && exit.code !== 0;
     if (run.requested === null && isRefused) this.#startAnew(slot, reason);
+  }
+
+  /** In the ledger, unless whoever asked for the end notes it. */
+  async #noteEnd(slot: Slot, run: Run, { code, signal }: ProcessExit): Promise<void> {
+    const { group, actor_id: actorId } = slot;
+    const data =
+      run.requested === null
+        ? { actor_id: actorId, reason: "process_exit", exit_code: code, signal }
+        : { actor_id: actorId, reason: "daemon_stop" };
+    const isNoted = run.requested === null || (this.#isClosing && this.#isThere(slot));
+    if (isNoted) await group.note({ kind: "actor.stop", by: "system", data });
   }
 
   /**
@@ -339,6 +341,10 @@ function newRun(stored: StoredLaunch, directory: string, conversation: Choice): 
 /** What it started, and what that left running. */
 function kinOf({ stored }: Run, { pid }: TerminalProcess): Kin & { pid: number } {
   return { pid, birth: stored.birth, mark: stored.mark };
+}
+
+function failureWords(what: string, error: unknown): string {
+  return `${what} failed in svc (${errorKind(error)}); the daemon's log says where`;
 }
 
 function exitWords({ code, signal }: ProcessExit): string {

@@ -6,7 +6,7 @@
 
 import type { Clock } from "../../../platform/clock.ts";
 import type { Files } from "../../../platform/files.ts";
-import type { Log } from "../../../platform/log.ts";
+import { errorFields, type Log } from "../../../platform/log.ts";
 import type { Processes, TerminalProcess } from "../../../platform/processes.ts";
 import type { Random } from "../../../platform/random.ts";
 import { Signal } from "../../../platform/signal.ts";
@@ -248,15 +248,28 @@ export class LiveLaunches implements Launches {
   }
 
   tellStarted(launch: Launch): void {
-    this.#started.tell(launch);
+    this.#tell(launch, () => this.#started.tell(launch));
   }
 
   tellEnded(launch: Launch, end: LaunchEnd): void {
-    this.#ended.tell(launch, end);
+    this.#tell(launch, () => this.#ended.tell(launch, end));
   }
 
   tellWaiting({ group, actor_id: actorId }: Slot): void {
-    this.#waiting.tell(group.group_id, actorId);
+    const whose = { group_id: group.group_id, actor_id: actorId };
+    this.#tell(whose, () => this.#waiting.tell(group.group_id, actorId));
+  }
+
+  /** What a listener throws is no matter of the process. */
+  #tell(
+    { group_id: groupId, actor_id: actorId }: Pick<Launch, "group_id" | "actor_id">,
+    tell: () => void,
+  ): void {
+    try {
+      tell();
+    } catch (error) {
+      this.#deps.log.warn("runtime told", { group_id: groupId, actor_id: actorId, ...errorFields(error) });
+    }
   }
 }
 

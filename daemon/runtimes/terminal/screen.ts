@@ -22,7 +22,8 @@ export interface ScreenEvents {
   /** The program turned bracketed paste on or off, and so reads pastes now or doesn't. */
   reads(reads: boolean): void;
   /**
-   * The emulator or what is called when something is drawn has thrown: nothing is drawn any more.
+   * The emulator or what is called when something is drawn has thrown. Nothing is drawn any more,
+   * and the screen reads as an empty one. Told once.
    */
   failed(error: unknown): void;
 }
@@ -52,6 +53,7 @@ export class Screen implements ScreenView, Drawn {
   /** The emulator has a piece that it hasn't drawn. */
   #isBusy = false;
   #isOver = false;
+  #hasFailed = false;
 
   constructor(columns: number, rows: number, events: ScreenEvents, drawing: Drawing) {
     this.#events = events;
@@ -85,31 +87,34 @@ export class Screen implements ScreenView, Drawn {
   }
 
   get columns(): number {
-    return this.#terminal.cols;
+    return this.#read(0, () => this.#terminal.cols);
   }
 
   get rows(): number {
-    return this.#terminal.rows;
+    return this.#read(0, () => this.#terminal.rows);
   }
 
   get cursor(): ScreenView["cursor"] {
-    const { cursorY: row, cursorX: column } = this.#terminal.buffer.active;
-    return { row, column, isShown: this.#showsCursor };
+    return this.#read({ row: 0, column: 0, isShown: false }, () => {
+      const { cursorY: row, cursorX: column } = this.#terminal.buffer.active;
+      return { row, column, isShown: this.#showsCursor };
+    });
   }
 
   get isDrawing(): boolean {
-    return this.#terminal.modes.synchronizedOutputMode;
+    return this.#read(false, () => this.#terminal.modes.synchronizedOutputMode);
   }
 
   line(row: number): string {
-    const { active } = this.#terminal.buffer;
-    return (active.getLine(active.baseY + row)?.translateToString(true) ?? "").trimEnd();
+    return this.#read("", () => this.#text(row)).trimEnd();
   }
 
   style(row: number, column: number): { isDim: boolean; isBold: boolean } {
-    const { active } = this.#terminal.buffer;
-    const cell = active.getLine(active.baseY + row)?.getCell(column);
-    return { isDim: (cell?.isDim() ?? 0) !== 0, isBold: (cell?.isBold() ?? 0) !== 0 };
+    return this.#read({ isDim: false, isBold: false }, () => {
+      const { active } = this.#terminal.buffer;
+      const cell = active.getLine(active.baseY + row)?.getCell(column);
+      return { isDim: (cell?.isDim() ?? 0) !== 0, isBold: (cell?.isBold() ?? 0) !== 0 };
+    });
   }
 
   /** Draws output; `drawn` is called when it is on the screen. */
@@ -161,9 +166,26 @@ export class Screen implements ScreenView, Drawn {
     try {
       work();
     } catch (error) {
-      this.#end();
-      this.#events.failed(error);
+      this.#failed(error);
     }
+  }
+
+  #read<Value>(ofNothing: Value, read: () => Value): Value {
+    if (this.#hasFailed) return ofNothing;
+    try {
+      return read();
+    } catch (error) {
+      this.#failed(error);
+      return ofNothing;
+    }
+  }
+
+  #failed(error: unknown): void {
+    if (this.#hasFailed) return;
+    this.#hasFailed = true;
+    // Who is told that something is drawn may read the screen, and must know by then.
+    this.#events.failed(error);
+    this.#end();
   }
 
   /** Nobody waits for what isn't drawn any more. */
@@ -175,7 +197,7 @@ export class Screen implements ScreenView, Drawn {
   }
 
   resize(columns: number, rows: number): void {
-    this.#terminal.resize(columns, rows);
+    this.#guarded(() => this.#terminal.resize(columns, rows));
   }
 
   /** Whether a line that can be seen now fits. */
@@ -186,22 +208,23 @@ export class Screen implements ScreenView, Drawn {
 
   /** The lines that can be seen now. */
   lines(): string[] {
+    return this.#read([], () => Array.from({ length: this.rows }, (_, row) => this.#text(row)));
+  }
+
+  #text(row: number): string {
     const { active } = this.#terminal.buffer;
-    return Array.from(
-      { length: this.rows },
-      (_, row) => active.getLine(active.baseY + row)?.translateToString(true) ?? "",
-    );
+    return active.getLine(active.baseY + row)?.translateToString(true) ?? "";
   }
 
   /**
    * Text that draws the screen with its scrollback and modes on an empty terminal of the same size.
    */
   serialize(): string {
-    return this.#serializer.serialize();
+    return this.#read("", () => this.#serializer.serialize());
   }
 
   dispose(): void {
     this.#end();
-    this.#terminal.dispose();
+    this.#guarded(() => this.#terminal.dispose());
   }
 }

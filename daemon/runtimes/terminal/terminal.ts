@@ -4,7 +4,7 @@
  */
 
 import { StringDecoder } from "node:string_decoder";
-import type { Clock, Timer } from "../../../platform/clock.ts";
+import { type Clock, guardedClock, type Timer } from "../../../platform/clock.ts";
 import type { InputReceipt, ProcessExit, TerminalProcess } from "../../../platform/processes.ts";
 import { Refusal } from "../../../shared/errors.ts";
 import { LIMITS } from "../../../shared/limits.ts";
@@ -180,7 +180,7 @@ export class ActorTerminal {
     const flood = new Flood(
       {
         monotonic: () => this.#clock.monotonic(),
-        after: (milliseconds, task, options) => this.#clock.after(milliseconds, () => guarded(task), options),
+        ...guardedClock(this.#clock, (error) => this.#failed(process, error)),
       },
       () => LIMITS.terminal.scrollbackLines + 2 * this.#rows,
       (bytes) => this.#output(process, screen, decoder.write(bytes)),
@@ -211,6 +211,9 @@ export class ActorTerminal {
 
   /** In words, after the process has ended; viewers are told. */
   ended(reason: string): void {
+    // One that couldn't be started whole may never say that it has ended.
+    this.#process = null;
+    this.#reads = false;
     this.#reason = reason;
     for (const viewer of this.#viewers) this.#tell(viewer, { type: "ended", reason });
   }
@@ -241,8 +244,11 @@ export class ActorTerminal {
   interrupt(key: string): void {
     const process = this.#process;
     if (process === null || this.#hasFailed) throw new Refusal("not_running");
-    if (this.#input.interrupts(process, key)) return;
-    if (!process.isStuck && process.write(key) !== null) return;
+    const isDone = this.#tried(
+      process,
+      () => this.#input.interrupts(process, key) || (!process.isStuck && process.write(key) !== null),
+    );
+    if (isDone) return;
     throw new Refusal("overloaded", {
       specifics: `The program has left ${sizeWords(process.unread)} of its input unread, so it wouldn't read the key either.`,
       remedy: "Try again when it reads, or stop it.",
@@ -310,6 +316,16 @@ export class ActorTerminal {
       work();
     } catch (error) {
       this.#failed(process, error);
+    }
+  }
+
+  /** The same for what somebody waits for. Throws not_running when it goes wrong. */
+  #tried<Result>(process: TerminalProcess, work: () => Result): Result {
+    try {
+      return work();
+    } catch (error) {
+      this.#failed(process, error);
+      throw new Refusal("not_running");
     }
   }
 
@@ -435,7 +451,9 @@ export class ActorTerminal {
   }
 
   #type(process: TerminalProcess, data: string): void {
-    const { isTyped, interrupts, hasDraft, isRefused } = this.#input.type(process, data);
+    const { isTyped, interrupts, hasDraft, isRefused } = this.#tried(process, () =>
+      this.#input.type(process, data),
+    );
     if (isTyped) {
       this.#typedAt = this.#clock.monotonic();
       this.#hasDraft = hasDraft;
