@@ -164,6 +164,11 @@ export class GroupRegistry {
     return this.#open.has(groupId) || this.#busy.has(groupId) || this.#unavailable.has(groupId);
   }
 
+  /** Whether the Group is being deleted, reset or opened again. */
+  isChanging(groupId: string): boolean {
+    return this.#busy.has(groupId);
+  }
+
   /** Throws group_not_found, group_unavailable or group_busy; shutting_down once closed. */
   get(groupId: string): OpenGroup {
     const group = this.#open.get(groupId);

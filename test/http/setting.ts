@@ -184,6 +184,8 @@ export interface Setting {
   hub: StreamHub;
   api: Api;
   ledgers: Map<string, MemoryLedger>;
+  /** Groups that are being reset. */
+  changing: Set<string>;
   /** Manual origin of Remote Access; may be changed. */
   remote: { origin: string | null };
   /** Sessions as a restarted daemon finds them. */
@@ -223,6 +225,7 @@ export async function openSetting(options: SettingOptions = {}): Promise<Setting
   const network = new RealNetwork();
   const tokens = new MemoryTokens();
   const links = new LoginLinks({ clock, random });
+  const changing = new Set<string>();
   const ledgers = new Map([GROUP, OTHER].map((id) => [id, new MemoryLedger(id)]));
   const sessionFiles = { files: new RealFiles(), clock, random, path: join(directory, "sessions"), tokens };
   const sessions = await BrowserSessions.open(sessionFiles);
@@ -235,6 +238,7 @@ export async function openSetting(options: SettingOptions = {}): Promise<Setting
       if (ledger === undefined) throw new Refusal("group_not_found", { details: { group_id: groupId } });
       return ledger;
     },
+    isChanging: (groupId) => changing.has(groupId),
     summary: async (groupId) => (ledgers.has(groupId) ? summaryFor(groupId) : null),
     needsYou: () => [],
   });
@@ -319,6 +323,7 @@ export async function openSetting(options: SettingOptions = {}): Promise<Setting
     hub,
     api,
     ledgers,
+    changing,
     remote,
     reopenSessions: () => BrowserSessions.open(sessionFiles),
     send(method, path, { headers = {}, body, raw } = {}) {

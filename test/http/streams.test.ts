@@ -290,6 +290,29 @@ describe("streams", () => {
     socket.close();
   });
 
+  it("say nothing of a Group that is being reset but what it becomes", async () => {
+    const { socket, notes } = await openSocket(setting);
+    socket.send(JSON.stringify({ type: "subscribe", id: "g", channel: "groups" }));
+    await until(() => notes.length === 3);
+    const ofGroup = setting.ledgers.get(GROUP)!;
+    setting.changing.add(GROUP);
+    setting.ledgers.delete(GROUP);
+    setting.hub.groupChanged(GROUP);
+    setting.hub.groupChanged(OTHER);
+    setting.clock.advance(100);
+    await until(() => notes.length === 4);
+    setting.clock.advance(10_000);
+    setting.ledgers.set(GROUP, ofGroup);
+    setting.changing.delete(GROUP);
+    setting.clock.advance(100);
+    await until(() => notes.length === 5);
+    assert.deepEqual(
+      notes.slice(3).map((note) => note.type === "group" && note.group.group_id),
+      [OTHER, GROUP],
+    );
+    socket.close();
+  });
+
   it("bound what a client that doesn't read leaves behind, and harm nobody else", async () => {
     const slow = Array.from({ length: 10 }, () => new Reader(setting, LEDGER, {}, false));
     const quick = Array.from({ length: 20 }, () => new Reader(setting, LEDGER));

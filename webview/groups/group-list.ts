@@ -41,9 +41,6 @@ export function readOrder(kept: unknown): GroupOrder {
   return kept === "activity" || kept === "attention" ? kept : "title";
 }
 
-/** A Group that is being reset disappears and comes back. Until then the person stays in it. */
-const GONE_AFTER_MS = 600;
-
 export class GroupsStore extends Store {
   readonly #host: Pick<Host, "call" | "watchGroups">;
   #groups = new Map<string, GroupSummary>();
@@ -52,8 +49,6 @@ export class GroupsStore extends Store {
   #sorted: GroupSummary[] = [];
   #telling: ReturnType<typeof setTimeout> | null = null;
   #release: Release | null = null;
-  /** Reported as gone, but perhaps only for the moment. */
-  readonly #leaving = new Set<string>();
   #reading = 0;
   /** What the stream said while the list was being read: it is newer than the list. */
   #heard: Map<string, GroupSummary> | null = null;
@@ -106,15 +101,11 @@ export class GroupsStore extends Store {
       },
       actors: this.#onActors,
       group: (summary) => {
-        this.#leaving.delete(summary.group_id);
         this.#heard?.set(summary.group_id, summary);
         this.#put(summary);
         this.#tell();
       },
-      gone: (groupId) => {
-        this.#leaving.add(groupId);
-        setTimeout(() => this.#leave(groupId), GONE_AFTER_MS);
-      },
+      gone: (groupId) => this.forget(groupId),
     });
   }
 
@@ -154,15 +145,10 @@ export class GroupsStore extends Store {
     }, TOGETHER_MS);
   }
 
-  /** The person deleted it here. */
+  /** It is gone, as the daemon says or because the person deleted it here. */
   forget(groupId: string): void {
-    this.#leaving.add(groupId);
-    this.#leave(groupId);
-  }
-
-  #leave(groupId: string): void {
     this.#heard?.delete(groupId);
-    if (!this.#leaving.delete(groupId) || !this.#groups.delete(groupId)) return;
+    if (!this.#groups.delete(groupId)) return;
     this.#sorted = this.#sorted.filter((group) => group.group_id !== groupId);
     this.changed();
   }

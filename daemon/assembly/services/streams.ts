@@ -28,6 +28,7 @@ export function create(parts: Parts): Service<StreamHub> {
     log,
     groupIds: () => registry.list().map((group) => group.group_id),
     ledgerOf: (groupId) => registry.get(groupId).ledger,
+    isChanging: (groupId) => registry.isChanging(groupId),
     summary: async (groupId) => {
       const group = registry.find(groupId);
       return group === undefined ? null : summaryOf(group, messaging.counts(groupId));

@@ -21,6 +21,8 @@ export interface StreamSources {
   groupIds(): readonly string[];
   /** Throws `group_not_found` or `group_unavailable`. */
   ledgerOf(groupId: string): FollowedLedger;
+  /** It is being deleted, reset or opened again. */
+  isChanging(groupId: string): boolean;
   /** Null when the Group is gone. */
   summary(groupId: string): Promise<GroupSummary | null>;
   /** What waits for the person, as far as the caller may know. */
@@ -218,6 +220,11 @@ export class StreamHub {
     this.#changedActors.clear();
     for (const groupId of actors) for (const client of this.#clients) client.actors?.(groupId);
     for (const groupId of groups) {
+      // A Group that is being reset isn't gone. What has become of it is told then.
+      if (this.#sources.isChanging(groupId)) {
+        this.groupChanged(groupId);
+        continue;
+      }
       try {
         const summary = await this.#sources.summary(groupId);
         for (const client of this.#clients) client.group?.(groupId, summary);
