@@ -30,7 +30,7 @@ const LOSSES = {
   zeroed: (path: string) => writeFileSync(path, Buffer.alloc(statSync(path).size)),
   "zeroed at its beginning": (path: string) => zero(path, 0, 16),
   "zeroed at its end": (path: string) => zero(path, statSync(path).size * (2 / 3), statSync(path).size),
-  "cut in half": (path: string) => truncateSync(path, statSync(path).size / 2),
+  "cut in half": (path: string) => truncateSync(path, Math.floor(statSync(path).size / 2)),
   "ten megabytes of something": (path: string) => writeFileSync(path, Buffer.alloc(HUGE, "something ")),
   "a directory": (path: string) => replaced(path, () => mkdirSync(path)),
   "a FIFO": (path: string) => replaced(path, () => execFileSync("mkfifo", [path])),
