@@ -65,13 +65,27 @@ export function lostFiles(paths: HomePaths): LostFile[] {
   const had = new Set(namesIn(paths.files));
   return neededFiles(paths).flatMap((needed): LostFile[] => {
     const { path, kind } = needed;
-    const status = lstatSync(path, { throwIfNoEntry: false });
-    const isOfKind = kind === "directory" ? status?.isDirectory() : status?.isFile();
-    if (isOfKind !== true || (kind === "file" && isBlank(path))) {
+    const found = kindAt(path);
+    // Then the daemon's folder or the Home itself is closed, which is said elsewhere.
+    if (found === null) return [];
+    if (found !== kind || (kind === "file" && isBlank(path))) {
       return had.has(nameInHome(paths, path)) ? [{ ...needed, how: "gone" }] : [];
     }
     return kind === "file" && isDamaged(path) ? [{ ...needed, how: "damaged" }] : [];
   });
+}
+
+/** What is at a path; null if that can't be found out. */
+function kindAt(path: string): NeededFile["kind"] | "none" | "other" | null {
+  try {
+    const status = lstatSync(path);
+    if (status.isFile()) return "file";
+    return status.isDirectory() ? "directory" : "other";
+  } catch (error) {
+    const { code = "" } = error as NodeJS.ErrnoException;
+    // Something else may be in the place of a folder above it.
+    return ["ENOENT", "ENOTDIR"].includes(code) ? "none" : null;
+  }
 }
 
 function namesIn(path: string): readonly unknown[] {

@@ -166,8 +166,10 @@ async function open(deps: HomeDependencies, root: string): Promise<Home> {
   const lock = await HomeLock.acquire(deps, paths);
   try {
     const kept = await HomeFiles.open(files, paths);
-    for (const path of [paths.identity, paths.settings, paths.connect.outbox]) kept.check(path);
-    checkEntry(deps, paths.connect.outbox, "directory", tightened);
+    const { outbox } = paths.connect;
+    for (const directory of [dirname(dirname(outbox)), dirname(outbox), outbox])
+      checkEntry(deps, directory, "directory", tightened);
+    for (const path of [paths.identity, paths.settings, outbox]) kept.check(path);
     const identity = await InstanceIdentity.obtain(files, random, paths.identity);
     const settings =
       (await readSettings(files, paths)) ??

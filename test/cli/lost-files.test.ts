@@ -165,6 +165,24 @@ describe("a Home with lost files", function () {
     }
   }
 
+  for (const name of ["state", "state/connect", "secrets"]) {
+    it(`${name}, a file: is named, and so is what was in it`, async () => {
+      const path = join(daemon.home, name);
+      LOSSES["a file"](path);
+      const before = tree(daemon.home);
+      const started = await svc("daemon", "start", "--port", "0");
+      assert.equal(started.code, 1, started.out);
+      assert.ok(started.err.includes(`${path}: It is a file, not a directory.`), started.err);
+      const doctor = await svc("doctor");
+      assert.equal(doctor.code, 1);
+      assert.equal(doctor.err, "");
+      for (const needed of neededFiles(paths()))
+        if (needed.path.startsWith(path) && existsSync(needed.path.replace(daemon.home, kept)))
+          assert.ok(doctor.out.includes(`${needed.path} is gone`), doctor.out);
+      assert.deepEqual(tree(daemon.home), before);
+    });
+  }
+
   /** The lost Group, everywhere where it is asked for, and that nothing is recorded in it. */
   async function checkMissed(groupId: string): Promise<void> {
     const folder = paths().group(groupId).root;
