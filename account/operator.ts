@@ -9,8 +9,11 @@ import { Audit } from "./audit.ts";
 import { closeEverything, closeInvitationsTo } from "./connections/closing.ts";
 import { retireDevices, shownDeviceName } from "./devices/devices.ts";
 import { invitationLink, invite } from "./members/invitations.ts";
+import { ServiceKey } from "./secrets.ts";
 import type { Settings } from "./settings.ts";
-import type { Store } from "./store/store.ts";
+import { lostKey } from "./store/begun.ts";
+import { StoreProblem } from "./store/problem.ts";
+import { checkKey, hasKey, type Store } from "./store/store.ts";
 
 export interface OperatorDependencies {
   store: Store;
@@ -172,6 +175,8 @@ export class Operator {
   async problems(): Promise<string[]> {
     const { store, settings } = this.#deps;
     const found = problemsOf(settings);
+    const wrongKey = await this.#keyProblem();
+    if (wrongKey !== null) found.push(wrongKey);
     const double = await sql<{ instance_id: string }>`select instance_id from connect_instances
       where retired_at is null group by instance_id having count(*) > 1`.execute(store.db);
     if (double.rows.length > 0)
@@ -185,6 +190,21 @@ export class Operator {
       .execute();
     if (stray.length > 0) found.push(`${stray.length} retired devices still have an active binding.`);
     return found;
+  }
+
+  /** Why the service wouldn't start with the key of its folder, in words; null if it would. */
+  async #keyProblem(): Promise<string | null> {
+    const { store, settings } = this.#deps;
+    const { folder } = settings;
+    try {
+      const key = ServiceKey.read(folder);
+      if (key !== null) await checkKey(store.db, key.bytes, folder);
+      else if (await hasKey(store.db)) throw lostKey(folder);
+      return null;
+    } catch (error) {
+      if (error instanceof StoreProblem) return `${error.message} ${error.remedy}`;
+      throw error;
+    }
   }
 }
 

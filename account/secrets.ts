@@ -1,14 +1,15 @@
 /** What proves something: tokens, codes, challenges. The store only ever gets digests. */
 import { createHash, createHmac, timingSafeEqual } from "node:crypto";
-import { existsSync, linkSync, readFileSync, statSync, unlinkSync, writeFileSync } from "node:fs";
+import { linkSync, readFileSync, statSync, unlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import type { Random } from "../platform/random.ts";
 import { SIGNING_DOMAINS } from "../shared/names.ts";
-import { lost } from "./store/begun.ts";
+import { KEY_FILE, lostKey } from "./store/begun.ts";
 import { StoreProblem } from "./store/problem.ts";
 
-const KEY_FILE = "account.key";
 const KEY_BYTES = 32;
+/** The most that its file has, with room for line ends. */
+const FILE_BYTES = 1024;
 /**
  * Consonants: a code never spells a word, and none of them is mistaken for a digit (RFC 8628, 6.1).
  */
@@ -80,36 +81,46 @@ export class ServiceKey {
     this.bytes = bytes;
   }
 
-  /**
-   * Reads the key of the folder. Makes it unless `isNew` is false: then a store belongs to the one
-   * that is gone. Throws StoreProblem.
-   */
-  static of(folder: string, random: Random, isNew: boolean): ServiceKey {
+  /** The key of the folder, null if there is none. Throws StoreProblem if it isn't one. */
+  static read(folder: string): ServiceKey | null {
     const path = join(folder, KEY_FILE);
-    if (!existsSync(path)) {
-      if (!isNew) throw lost(folder, path);
-      const made = `${path}.${random.uuid()}`;
-      writeFileSync(made, Buffer.from(random.bytes(KEY_BYTES)).toString("base64"), {
-        mode: 0o600,
-        flag: "wx",
-        flush: true,
-      });
-      // A process that starts at the same time reads a whole key, the same as this one.
-      try {
-        linkSync(made, path);
-      } catch (error) {
-        if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
-      } finally {
-        unlinkSync(made);
-      }
-    }
-    const bytes = statSync(path).isFile() ? Buffer.from(readFileSync(path, "utf8"), "base64") : null;
+    const status = statSync(path, { throwIfNoEntry: false });
+    if (status === undefined) return null;
+    const isKey = status.isFile() && status.size <= FILE_BYTES;
+    const bytes = isKey ? Buffer.from(readFileSync(path, "utf8"), "base64") : null;
     if (bytes?.length !== KEY_BYTES) {
       throw new StoreProblem(`${path} isn't a key of the account service.`, {
         remedy: "Put back the one that was kept with the backup.",
       });
     }
     return new ServiceKey(bytes);
+  }
+
+  /**
+   * Reads the key of the folder, or makes it. Throws StoreProblem if it isn't a key, or if it is
+   * gone and `isNew` is false: then a store belongs to it.
+   */
+  static of(folder: string, random: Random, isNew: boolean): ServiceKey {
+    const present = ServiceKey.read(folder);
+    if (present !== null) return present;
+    const path = join(folder, KEY_FILE);
+    if (!isNew) throw lostKey(folder);
+    const made = `${path}.${random.uuid()}`;
+    const bytes = Buffer.from(random.bytes(KEY_BYTES));
+    writeFileSync(made, bytes.toString("base64"), { mode: 0o600, flag: "wx", flush: true });
+    // A process that starts at the same time reads a whole key, the same as this one.
+    try {
+      linkSync(made, path);
+      return new ServiceKey(bytes);
+    } catch (error) {
+      if ((error as NodeJS.ErrnoException).code !== "EEXIST") throw error;
+    } finally {
+      unlinkSync(made);
+    }
+    const theirs = ServiceKey.read(folder);
+    // A link that leads nowhere.
+    if (theirs === null) throw lostKey(folder);
+    return theirs;
   }
 
   /** How a user code or a recovery code is stored. */

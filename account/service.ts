@@ -40,7 +40,7 @@ import type { MemberVisit, Site, Visit } from "./pages/site.ts";
 import { ServiceKey } from "./secrets.ts";
 import { knowsAddresses, type Settings } from "./settings.ts";
 import { hasBegun, noteBegun } from "./store/begun.ts";
-import { checkKey, noteOrigin, openStore, type Store, tryStore } from "./store/store.ts";
+import { hasKey, noteOrigin, openStore, type Store, tieToKey, tryStore } from "./store/store.ts";
 import { sweep } from "./store/sweep.ts";
 
 export interface Platform {
@@ -63,11 +63,14 @@ export interface RunningService {
 /** Opens the store, brings it up to date and then listens. Throws when one of them fails. */
 export async function startService(settings: Settings, platform: Platform): Promise<RunningService> {
   const { clock, random, log } = platform;
-  const store = await openStore({ folder: settings.folder, database: settings.database, log });
+  const { folder, database } = settings;
+  // Before the store is looked for: what isn't a key says nothing about it.
+  ServiceKey.read(folder);
+  const store = await openStore({ folder, database, log });
   try {
-    const { folder } = settings;
-    const key = ServiceKey.of(folder, random, !hasBegun(folder));
-    await checkKey(store.db, key.bytes, folder);
+    const isNew = !hasBegun(folder) && !(await hasKey(store.db));
+    const key = ServiceKey.of(folder, random, isNew);
+    await tieToKey(store.db, key.bytes, folder);
     noteBegun(folder);
     await noteOrigin(store.db, settings.origin);
     const stopping = new AbortController();

@@ -2,7 +2,7 @@
  * The files of a Home that hold what nothing else has (docs/core-model.md#home). One that is gone
  * isn't taken for one that never was.
  */
-import { closeSync, openSync, readFileSync, readSync, statSync } from "node:fs";
+import { closeSync, constants, fstatSync, lstatSync, openSync, readSync } from "node:fs";
 import { relative, sep } from "node:path";
 import { commandLine } from "./failures.ts";
 import type { HomePaths } from "./paths.ts";
@@ -45,42 +45,93 @@ export function wayOn({ root }: HomePaths, name: string): string {
   return `To go on without what was in it: ${commandLine(root, "home", "forget", name, "--confirm", name)}`;
 }
 
-const DOCUMENT_BYTES = 64 * 1024;
+/** A larger one isn't read to the end, and counts as damaged. */
+const FILE_BYTES = 32 * 1024 * 1024;
 const BEGINNING_BYTES = 16;
+const IDENTITY_MEMBERS = ["private_key", "public_key", "peer_id"];
+/** Links aren't followed, and a FIFO in a file's place can't block the process. */
+const OPEN = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
+
+export interface LostFile extends NeededFile {
+  /** `gone` also if it is empty or zeroed, or something else is in its place. */
+  how: "gone" | "damaged";
+}
 
 /**
- * The needed files that are gone, empty or zeroed. None if the Home has no readable
- * document of them: then the daemon says what is wrong.
+ * The needed files that are gone or obviously damaged. If the Home has no readable document of
+ * them, the daemon says what is wrong with that, and only damaged ones are found.
  */
-export function lostFiles(paths: HomePaths): NeededFile[] {
-  let names: unknown;
+export function lostFiles(paths: HomePaths): LostFile[] {
+  const had = new Set(namesIn(paths.files));
+  return neededFiles(paths).flatMap((needed): LostFile[] => {
+    const { path, kind } = needed;
+    const found = kindAt(path);
+    // Then the daemon's folder or the Home itself is closed, which is said elsewhere.
+    if (found === null) return [];
+    if (found !== kind || (kind === "file" && isBlank(path))) {
+      return had.has(nameInHome(paths, path)) ? [{ ...needed, how: "gone" }] : [];
+    }
+    return kind === "file" && isDamaged(path) ? [{ ...needed, how: "damaged" }] : [];
+  });
+}
+
+/** What is at a path; null if that can't be found out. */
+function kindAt(path: string): NeededFile["kind"] | "none" | "other" | null {
   try {
-    if (statSync(paths.files).size > DOCUMENT_BYTES) return [];
-    ({ files: names } = JSON.parse(readFileSync(paths.files, "utf8")) as { files?: unknown });
+    const status = lstatSync(path);
+    if (status.isFile()) return "file";
+    return status.isDirectory() ? "directory" : "other";
+  } catch (error) {
+    const { code = "" } = error as NodeJS.ErrnoException;
+    // Something else may be in the place of a folder above it.
+    return ["ENOENT", "ENOTDIR"].includes(code) ? "none" : null;
+  }
+}
+
+function namesIn(path: string): readonly unknown[] {
+  try {
+    const { files } = JSON.parse(beginningOf(path, FILE_BYTES).toString("utf8")) as { files?: unknown };
+    return Array.isArray(files) ? files : [];
   } catch {
     return [];
   }
-  if (!Array.isArray(names)) return [];
-  const had = new Set<unknown>(names);
-  return neededFiles(paths).filter(({ path, kind }) => {
-    if (!had.has(nameInHome(paths, path))) return false;
-    const status = statSync(path, { throwIfNoEntry: false });
-    if (status === undefined) return true;
-    return kind === "directory" ? !status.isDirectory() : !status.isFile() || isBlank(path);
-  });
+}
+
+/** Whether it is no JSON object with members, or no identity. What can't be opened isn't known. */
+function isDamaged(path: string): boolean {
+  let text: string;
+  try {
+    text = beginningOf(path, FILE_BYTES).toString("utf8");
+  } catch {
+    return false;
+  }
+  if (path.endsWith(".yaml")) return IDENTITY_MEMBERS.some((name) => !text.match(`${name}: .+\n`));
+  try {
+    const value: unknown = JSON.parse(text);
+    return (
+      typeof value !== "object" || value === null || Array.isArray(value) || Object.keys(value).length === 0
+    );
+  } catch {
+    return true;
+  }
 }
 
 /** Whether it begins with nothing but zeros, as a file may after a power failure. */
 function isBlank(path: string): boolean {
-  const start = Buffer.alloc(BEGINNING_BYTES);
-  let file: number | undefined;
   try {
-    file = openSync(path, "r");
-    readSync(file, start, 0, BEGINNING_BYTES, 0);
-    return start.every((byte) => byte === 0);
+    return beginningOf(path, BEGINNING_BYTES).every((byte) => byte === 0);
   } catch {
     return false;
+  }
+}
+
+/** At most the first `bytes` of a file. Throws Node's errors. */
+function beginningOf(path: string, bytes: number): Buffer {
+  const file = openSync(path, OPEN);
+  try {
+    const start = Buffer.alloc(Math.min(bytes, fstatSync(file).size));
+    return start.subarray(0, readSync(file, start, 0, start.length, 0));
   } finally {
-    if (file !== undefined) closeSync(file);
+    closeSync(file);
   }
 }

@@ -1,7 +1,7 @@
 /**
  * The service's store: one schema and one set of queries for the embedded database and PostgreSQL.
  */
-import { createHash, timingSafeEqual } from "node:crypto";
+import { createHash } from "node:crypto";
 import { existsSync, mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { Kysely, type Transaction } from "kysely";
@@ -10,7 +10,7 @@ import { errorFields, type Log } from "../../platform/log.ts";
 import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { ENVIRONMENT } from "../../shared/names.ts";
-import { checkEmbedded, hasBegun } from "./begun.ts";
+import { checkEmbedded, hadService, hasBegun } from "./begun.ts";
 import { GroupCommit } from "./group-commit.ts";
 import { migrate } from "./migrations.ts";
 import { openPostgres } from "./postgres.ts";
@@ -85,9 +85,9 @@ export interface StoreOptions {
   log: Log;
 }
 
-/** Whether `openStore` would open what is there, rather than make an embedded database. */
+/** Whether `openStore` would open what is there, or miss it, rather than make a database. */
 export function hasStore({ folder, database }: Omit<StoreOptions, "log">): boolean {
-  return database !== null || existsSync(join(folder, STORE_FILE));
+  return database !== null || existsSync(join(folder, STORE_FILE)) || hadService(folder);
 }
 
 /** Opens the store and brings it up to date. Throws StoreProblem. */
@@ -159,31 +159,44 @@ function openServer(url: string, log: Log): Store {
 
 /**
  * Ties the store to the key of the service's folder. With another key, nobody's codes would be
- * found, and a second process would refuse what the first one gave out. Throws StoreProblem, also
- * if the store of a service that has begun knows of no key: then it isn't its store.
+ * found, and a second process would refuse what the first one gave out. Throws StoreProblem.
+ */
+export async function tieToKey(db: Db, key: Uint8Array, folder: string): Promise<void> {
+  await checkKey(db, key, folder);
+  await db
+    .insertInto("settings")
+    .values({ name: "key", value: digestOfKey(key) })
+    .onConflict((conflict) => conflict.column("name").doNothing())
+    .execute();
+  // Another process may have been first.
+  await checkKey(db, key, folder);
+}
+
+/**
+ * Throws StoreProblem if the store belongs to another key, or if the service of the folder has
+ * begun and the store knows of no key: then it isn't its store.
  */
 export async function checkKey(db: Db, key: Uint8Array, folder: string): Promise<void> {
-  if (hasBegun(folder) && (await noted(db, "key")) === null)
+  const known = await noted(db, "key");
+  if (known === null && hasBegun(folder))
     throw new StoreProblem(`The database knows nothing of the account service that began in ${folder}.`, {
       remedy:
         "Put its data back from a backup, move the embedded database with 'svc account-service move', or begin a new service in another --folder.",
     });
-  const digest = createHash("sha256").update("svc.account.key").update(key).digest();
-  await db
-    .insertInto("settings")
-    .values({ name: "key", value: digest.toString("hex") })
-    .onConflict((conflict) => conflict.column("name").doNothing())
-    .execute();
-  const { value } = await db
-    .selectFrom("settings")
-    .select("value")
-    .where("name", "=", "key")
-    .executeTakeFirstOrThrow();
-  if (!timingSafeEqual(Buffer.from(value, "hex"), digest)) {
+  if (known !== null && known !== digestOfKey(key)) {
     throw new StoreProblem(
       "This store belongs to another key. Copy account.key from the service's first folder into this one.",
     );
   }
+}
+
+function digestOfKey(key: Uint8Array): string {
+  return createHash("sha256").update("svc.account.key").update(key).digest("hex");
+}
+
+/** Whether a key belongs to the store. */
+export async function hasKey(db: Db): Promise<boolean> {
+  return (await noted(db, "key")) !== null;
 }
 
 /** Notes the origin under which the service runs, for the commands beside it. */

@@ -107,14 +107,14 @@ function homeChecks(home: string): HealthCheck[] {
   ];
 }
 
-/** Needed files that are gone, each with what was in it. */
+/** Needed files that are gone or damaged, each with what was in it. */
 function lostChecks(home: string): HealthCheck[] {
   const paths = homePaths(home);
-  return lostFiles(paths).map(({ path, lost }) => ({
+  return lostFiles(paths).map(({ path, lost, how }) => ({
     code: "home_file_lost",
     severity: "error",
     title: "Home",
-    text: `${path} is gone or has nothing in it. ${lost}`,
+    text: `${path} ${how === "gone" ? "is gone or has nothing in it" : "is damaged"}. ${lost}`,
     remedy: `Put it back from a backup. ${wayOn(paths, nameInHome(paths, path))}`,
   }));
 }

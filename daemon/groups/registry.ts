@@ -15,7 +15,7 @@ import {
   syncDirectory,
 } from "../../platform/durable.ts";
 import type { Files } from "../../platform/files.ts";
-import type { Log } from "../../platform/log.ts";
+import { errorFields, type Log } from "../../platform/log.ts";
 import { HomeProblem } from "../../platform/problem.ts";
 import type { Random } from "../../platform/random.ts";
 import { Refusal } from "../../shared/errors.ts";
@@ -35,6 +35,7 @@ export interface RegistryDependencies {
   clock: Clock;
   random: Random;
   paths: HomePaths;
+  kept?: KeptGroups;
   /** Follows a Group's ledger; called once per opening of a Group. */
   projectionsFor(groupId: string): Projection[];
   keyOf: LedgerOptions["keyOf"];
@@ -53,6 +54,15 @@ export interface GroupChange {
   what: "created" | "changed" | "actors" | "removed";
   /** Of `created`: the Group couldn't be opened before. What a crash left in it is still there. */
   late?: true;
+}
+
+/** Remembers which Groups there were. */
+export interface KeptGroups {
+  readonly groups: readonly string[];
+  /** The Group is durable. What can't be remembered now is remembered by the next start. */
+  addGroup(groupId: string): Promise<void>;
+  /** It was deleted. Throws Refusal if the disk fails. */
+  forgetGroup(groupId: string): Promise<void>;
 }
 
 /** What a new Group begins with. */
@@ -85,6 +95,11 @@ async function recordDecision(ledger: Ledger, decision: NonNullable<Ledger["deci
 
 function notDirectory(path: string): HomeProblem {
   return new HomeProblem("insecure", path, "It isn't a directory.", "Remove it, or put the directory back.");
+}
+
+function missing(path: string): HomeProblem {
+  const wrong = "The Group's folder was here and is gone, with its messages, files and Actors.";
+  return new HomeProblem("missing", path, wrong, "Put it back from a backup.");
 }
 
 const MAKING = "new-";
@@ -132,13 +147,20 @@ export class GroupRegistry {
    */
   static async open(deps: RegistryDependencies): Promise<GroupRegistry> {
     const registry = new GroupRegistry(deps);
+    const doomed = new Set<string>();
     for (const name of deps.files.list(deps.paths.groups).sort()) {
-      if (name.startsWith(MAKING) || name.startsWith(DOOMED)) {
+      if (name.startsWith(MAKING)) {
         await removeTree(deps.files, join(deps.paths.groups, name));
+      } else if (name.startsWith(DOOMED)) {
+        const groupId = name.slice(DOOMED.length);
+        doomed.add(groupId);
+        await registry.#removeDoomed(groupId);
       } else if (GroupId.safeParse(name).success) {
         await registry.#take(name);
       }
     }
+    for (const groupId of deps.kept?.groups ?? [])
+      if (!registry.knows(groupId) && !doomed.has(groupId)) await registry.#take(groupId);
     return registry;
   }
 
@@ -220,6 +242,7 @@ export class GroupRegistry {
       await syncDirectory(files, making.root);
       files.rename(making.root, paths.group(groupId).root);
       await syncDirectory(files, paths.groups);
+      await this.#deps.kept?.addGroup(groupId);
       void this.#clear();
     } catch (error) {
       try {
@@ -273,7 +296,10 @@ export class GroupRegistry {
       });
     } else {
       await this.#exclusively(groupId, confirm, async () => {
-        files.rename(paths.group(groupId).root, this.#doomed(groupId));
+        const { root } = paths.group(groupId);
+        // Its folder was removed by somebody else: what is left is that it was there.
+        if (files.stat(root) === null) files.mkdir(this.#doomed(groupId));
+        else files.rename(root, this.#doomed(groupId));
         this.#unsure.add(groupId);
         await syncDirectory(files, paths.groups);
         return false;
@@ -296,11 +322,30 @@ export class GroupRegistry {
     for (const groupId of gone) {
       await this.#tellGone(groupId);
       try {
-        await removeTree(this.#deps.files, this.#doomed(groupId));
+        await this.#removeDoomed(groupId);
       } catch {
         // The Group is gone; the next start removes the rest.
       }
     }
+  }
+
+  /**
+   * The Group's files go. Their folder goes last, when the Group is no longer expected: as long as
+   * it is there, the Group is known to be deleted. Throws Node's errors.
+   */
+  async #removeDoomed(groupId: string): Promise<void> {
+    const { files, kept, log } = this.#deps;
+    const root = this.#doomed(groupId);
+    const names = files.stat(root)?.kind === "directory" ? files.list(root) : [];
+    for (const name of names) await removeTree(files, join(root, name));
+    try {
+      await kept?.forgetGroup(groupId);
+    } catch (error) {
+      if (!(error instanceof Refusal)) throw error;
+      log?.warn("group_not_forgotten", { group_id: groupId, ...errorFields(error) });
+      return;
+    }
+    await removeTree(files, root);
   }
 
   /**
@@ -411,7 +456,7 @@ export class GroupRegistry {
       throw storageRefusal(error);
     } finally {
       group?.permit.destroy(new Refusal(there ? "group_busy" : "group_not_found"));
-      if (there && this.#isThere(groupId)) await this.#take(groupId);
+      if (there && (this.#isThere(groupId) || this.#isMissed(groupId))) await this.#take(groupId);
       this.#busy.delete(groupId);
       if (this.#open.has(groupId)) this.#tell({ group_id: groupId, what: "created" });
     }
@@ -427,6 +472,11 @@ export class GroupRegistry {
     } catch {
       return true;
     }
+  }
+
+  /** Whether the Group's folder should be there. */
+  #isMissed(groupId: string): boolean {
+    return !this.#unsure.has(groupId) && this.#deps.kept?.groups.includes(groupId) === true;
   }
 
   /** Opens the Group, or keeps the reason why it can't be. */
@@ -466,8 +516,8 @@ export class GroupRegistry {
   async #openGroup(groupId: string): Promise<OpenGroup> {
     const { files, clock } = this.#deps;
     const paths = this.#deps.paths.group(groupId);
+    if (files.stat(paths.root) === null) throw missing(paths.root);
     this.#deps.checkOpenFiles?.();
-    if (files.stat(paths.root) === null) throw notDirectory(paths.root);
     const { root, ledger: ledgerPath, blobs, cursors, drafts, tokens, privateEnvironment } = paths;
     for (const path of [root, ledgerPath, blobs, cursors, drafts, tokens, privateEnvironment]) {
       // A link would lead out of the Home.

@@ -120,7 +120,7 @@ function inaccessible(root: string, error: unknown): HomeProblem | null {
 /**
  * A needed file of the Home at `root` is no longer expected. If something is there in its place, it
  * is renamed; resolves with its new path, or null. Throws HomeProblem, HomeLocked while a daemon
- * runs.
+ * runs, and Refusal if that can't be noted.
  */
 export async function forgetFile(deps: HomeDependencies, root: string, path: string): Promise<string | null> {
   const { files, clock } = deps;
@@ -128,6 +128,7 @@ export async function forgetFile(deps: HomeDependencies, root: string, path: str
   const lock = await HomeLock.acquire(deps, paths);
   try {
     const kept = await HomeFiles.open(files, paths);
+    kept.checkWritable();
     let aside: string | null = null;
     if (files.stat(path) !== null) {
       aside = `${path}.aside-${timestamp(clock).replaceAll(/[^0-9]/g, "")}`;
@@ -165,7 +166,10 @@ async function open(deps: HomeDependencies, root: string): Promise<Home> {
   const lock = await HomeLock.acquire(deps, paths);
   try {
     const kept = await HomeFiles.open(files, paths);
-    for (const path of [paths.identity, paths.settings, paths.connect.outbox]) kept.check(path);
+    const { outbox } = paths.connect;
+    for (const directory of [dirname(dirname(outbox)), dirname(outbox), outbox])
+      checkEntry(deps, directory, "directory", tightened);
+    for (const path of [paths.identity, paths.settings, outbox]) kept.check(path);
     const identity = await InstanceIdentity.obtain(files, random, paths.identity);
     const settings =
       (await readSettings(files, paths)) ??

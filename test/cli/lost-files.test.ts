@@ -1,6 +1,18 @@
 /** Files of a Home that are gone or damaged: nothing takes their place unless a person says so. */
 import assert from "node:assert/strict";
-import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, rmSync, writeFileSync } from "node:fs";
+import { execFileSync } from "node:child_process";
+import {
+  existsSync,
+  mkdirSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { join } from "node:path";
 import { nameInHome, neededFiles } from "../../client/home-files.ts";
 import { homePaths } from "../../client/paths.ts";
@@ -13,11 +25,30 @@ const LOSSES = {
   missing: (path: string) => rmSync(path, { recursive: true }),
   emptied: (path: string) => writeFileSync(path, ""),
   zeroed: (path: string) => writeFileSync(path, Buffer.alloc(readFileSync(path).length)),
-  "a directory": (path: string) => {
-    rmSync(path);
-    mkdirSync(path);
-  },
+  "cut in half": (path: string) => truncateSync(path, Math.floor(statSync(path).size / 2)),
+  "of another shape": (path: string) => writeFileSync(path, "[1, 2]\n"),
+  "a directory": (path: string) => replaced(path, () => mkdirSync(path)),
+  "a file": (path: string) => replaced(path, () => writeFileSync(path, "not a directory")),
+  "a FIFO": (path: string) => replaced(path, () => execFileSync("mkfifo", [path])),
+  "a link to /dev/zero": (path: string) => replaced(path, () => symlinkSync("/dev/zero", path)),
 };
+const OF_FILES = [
+  "missing",
+  "emptied",
+  "zeroed",
+  "cut in half",
+  "of another shape",
+  "a directory",
+  "a FIFO",
+  "a link to /dev/zero",
+] as const;
+/** What is still there, though nobody can use it. */
+const DAMAGED: readonly string[] = ["cut in half", "of another shape"];
+
+function replaced(path: string, make: () => void): void {
+  rmSync(path, { recursive: true });
+  make();
+}
 /** A link to an account that has ended. */
 const UNLINKED = {
   logged_in: false,
@@ -82,13 +113,13 @@ describe("a Home with lost files", function () {
     return JSON.stringify(answer);
   }
 
-  const cases: [name: string, losses: Loss[], part: Part | null][] = [
-    ["group_bridge_identity_key.yaml", ["missing", "emptied", "zeroed", "a directory"], null],
-    ["settings.json", ["missing", "emptied", "zeroed", "a directory"], null],
-    ["state/connect/outbox", ["missing"], null],
-    ["direct_connections.json", ["missing", "emptied", "zeroed", "a directory"], "direct"],
-    ["secrets/membership.json", ["missing", "emptied", "zeroed", "a directory"], "account"],
-    ["secrets/push_key.json", ["missing", "emptied", "zeroed", "a directory"], "push"],
+  const cases: [name: string, losses: readonly Loss[], part: Part | null][] = [
+    ["group_bridge_identity_key.yaml", OF_FILES, null],
+    ["settings.json", OF_FILES, null],
+    ["state/connect/outbox", ["missing", "a file", "a FIFO", "a link to /dev/zero"], null],
+    ["direct_connections.json", OF_FILES, "direct"],
+    ["secrets/membership.json", OF_FILES, "account"],
+    ["secrets/push_key.json", OF_FILES, "push"],
   ];
   for (const [name, losses, part] of cases) {
     for (const loss of losses) {
@@ -109,7 +140,8 @@ describe("a Home with lost files", function () {
         }
         const doctor = await svc("doctor");
         assert.equal(doctor.code, 1, doctor.out);
-        assert.ok(doctor.out.includes(`${path} is gone or has nothing in it.`), doctor.out);
+        const how = DAMAGED.includes(loss) ? "is damaged" : "is gone or has nothing in it";
+        assert.ok(doctor.out.includes(`${path} ${how}.`), doctor.out);
         assert.ok(doctor.out.includes(`svc home forget ${name} --confirm ${name}`), doctor.out);
         assert.deepEqual(tree(daemon.home), before, "nothing was made in its place");
 
@@ -128,9 +160,108 @@ describe("a Home with lost files", function () {
           groups.map(({ title }) => title),
           ["Kept"],
         );
-        assert.equal((await svc("doctor")).out.includes("is gone or has"), false);
+        assert.doesNotMatch((await svc("doctor")).out, /is gone or has|is damaged/u);
       });
     }
+  }
+
+  for (const name of ["state", "state/connect", "secrets"]) {
+    it(`${name}, a file: is named, and so is what was in it`, async () => {
+      const path = join(daemon.home, name);
+      LOSSES["a file"](path);
+      const before = tree(daemon.home);
+      const started = await svc("daemon", "start", "--port", "0");
+      assert.equal(started.code, 1, started.out);
+      assert.ok(started.err.includes(`${path}: It is a file, not a directory.`), started.err);
+      const doctor = await svc("doctor");
+      assert.equal(doctor.code, 1);
+      assert.equal(doctor.err, "");
+      for (const needed of neededFiles(paths()))
+        if (needed.path.startsWith(path) && existsSync(needed.path.replace(daemon.home, kept)))
+          assert.ok(doctor.out.includes(`${needed.path} is gone`), doctor.out);
+      assert.deepEqual(tree(daemon.home), before);
+    });
+  }
+
+  /** The lost Group, everywhere where it is asked for, and that nothing is recorded in it. */
+  async function checkMissed(groupId: string): Promise<void> {
+    const folder = paths().group(groupId).root;
+    const words = `${folder}: The Group's folder was here and is gone`;
+    const doctor = await svc("doctor");
+    assert.equal(doctor.code, 1);
+    assert.ok(doctor.out.includes(words), doctor.out);
+    assert.ok(doctor.out.includes(`svc group delete --group ${groupId} --confirm ${groupId}`), doctor.out);
+    for (const command of [
+      ["ledger", "verify", "--group", groupId],
+      ["send", "new", "--to", "user", "--group", groupId],
+    ]) {
+      const { code, err } = await svc(...command);
+      assert.equal(code, 1);
+      assert.ok(err.includes(words), err);
+    }
+    assert.ok(readFileSync(paths().daemon.log, "utf8").includes(words));
+    assert.equal(existsSync(folder), false, "nothing was made in its place");
+  }
+
+  for (const what of ["its folder", "groups/", "groups/, emptied"] as const) {
+    it(`misses a Group without ${what}, until it is back or a person deletes it`, async () => {
+      const [groupId] = readdirSync(paths().groups) as [string];
+      const folder = paths().group(groupId).root;
+      const away = `${daemon.home}-away`;
+      renameSync(folder, away);
+      if (what !== "its folder") rmSync(paths().groups, { recursive: true });
+      if (what === "groups/, emptied") mkdirSync(paths().groups, { mode: 0o700 });
+      await daemon.start();
+      await checkMissed(groupId);
+      await daemon.stop();
+      await daemon.start();
+      await checkMissed(groupId);
+      const reopened = await svc("ledger", "reopen", "--group", groupId);
+      assert.equal(reopened.code, 1, reopened.out);
+      await checkMissed(groupId);
+
+      renameSync(away, folder);
+      const back = await svc("ledger", "reopen", "--group", groupId);
+      assert.equal(back.code, 0, back.err);
+      assert.equal((await svc("ledger", "verify", "--group", groupId)).code, 0);
+      await daemon.stop();
+      rmSync(folder, { recursive: true });
+      await daemon.start();
+      await checkMissed(groupId);
+      const deleted = await svc("group", "delete", "--group", groupId, "--confirm", groupId);
+      assert.equal(deleted.code, 0, deleted.err);
+      assert.equal((await svc("doctor")).out.includes(groupId), false);
+      await daemon.stop();
+      await daemon.start();
+      assert.equal((await svc("doctor")).out.includes(groupId), false, "for good");
+      assert.deepEqual(readdirSync(paths().groups), []);
+    });
+  }
+
+  for (const how of OF_FILES.filter((loss) => loss !== "missing")) {
+    it(`home_files.json, ${how}: stays as it is, is told, and nothing is given up without it`, async () => {
+      const path = paths().files;
+      LOSSES[how](path);
+      const before = tree(daemon.home);
+      const started = await svc("daemon", "start", "--port", "0");
+      const doctor = await svc("doctor");
+      if (started.code === 0) {
+        assert.equal(doctor.code, 1);
+        assert.ok(doctor.out.includes(path), doctor.out);
+        assert.equal((await svc("daemon", "stop")).code, 0);
+      } else {
+        assert.match(started.err, /home_files\.json: It is a .*, not a file\./u);
+      }
+      assert.deepEqual(tree(daemon.home), before);
+      const given = await svc("home", "forget", "settings.json", "--confirm", "settings.json");
+      assert.equal(given.code, 1, given.out);
+      assert.ok(given.err.includes(path), given.err);
+      assert.deepEqual(tree(daemon.home), before);
+
+      rmSync(path, { recursive: true });
+      await daemon.start();
+      assert.equal((await svc("doctor")).out.includes(path), false);
+    });
   }
 
   it("of before, without a note of its files, still misses the key and the settings", async () => {
@@ -145,7 +276,11 @@ describe("a Home with lost files", function () {
       writeFileSync(path, bytes, { mode: 0o600 });
     }
     await daemon.start();
-    const { files } = JSON.parse(readFileSync(paths().files, "utf8")) as { files: string[] };
+    const { files, groups } = JSON.parse(readFileSync(paths().files, "utf8")) as {
+      files: string[];
+      groups: string[];
+    };
+    assert.deepEqual(groups, readdirSync(paths().groups));
     const there = neededFiles(paths()).filter(({ path }) => existsSync(path));
     assert.deepEqual(files, there.map(({ path }) => nameInHome(paths(), path)).sort());
   });

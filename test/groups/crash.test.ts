@@ -1,14 +1,19 @@
 import assert from "node:assert/strict";
+import * as z from "zod";
+import { neededFiles } from "../../client/home-files.ts";
 import { homePaths } from "../../client/paths.ts";
 import type { OpenGroup } from "../../daemon/groups/group.ts";
 import { LaunchTokens } from "../../daemon/groups/launch-tokens.ts";
 import { GroupRegistry } from "../../daemon/groups/registry.ts";
-import { readWhole } from "../../platform/durable.ts";
+import { HomeFiles } from "../../daemon/home/home-files.ts";
+import { JsonDocument } from "../../platform/documents.ts";
+import { ensureDirectory, readWhole } from "../../platform/durable.ts";
 import type { Files } from "../../platform/files.ts";
 import { RealRandom } from "../../platform/real-random.ts";
 import { Refusal } from "../../shared/errors.ts";
 import { MemoryLog } from "../operations/support.ts";
 import { enumerateCrashes, enumerateFaults, type Story } from "../simulation/crash.ts";
+import type { SimulatedFiles } from "../simulation/files.ts";
 import { ManualClock } from "../support/manual-clock.ts";
 import { storedActor } from "./setting.ts";
 
@@ -30,17 +35,21 @@ async function open(files: Files) {
   for (const directory of [ROOT, `${ROOT}/groups`]) {
     if (files.stat(directory) === null) files.mkdir(directory);
   }
+  const paths = homePaths(ROOT);
+  const kept = await HomeFiles.open(files, paths);
+  await kept.noteAll();
   const registry = await GroupRegistry.open({
     files,
     clock: new ManualClock({ tick: 1 }),
     random,
-    paths: homePaths(ROOT),
+    paths,
+    kept,
     projectionsFor: () => [],
     keyOf: () => undefined,
     ledgerLimits: { extendBytes: 1024 },
   });
   const launchTokens = await LaunchTokens.open({ files, random, log: new MemoryLog(), home: ROOT, registry });
-  return { registry, launchTokens };
+  return { registry, launchTokens, kept };
 }
 
 /** Whether the step was acknowledged. */
@@ -122,9 +131,16 @@ const story: Story<Witness> = {
   },
 
   async check(files, witness) {
-    const { registry, launchTokens } = await open(files);
+    const { registry, launchTokens, kept } = await open(files);
     const { groups } = homePaths(ROOT);
     assert.deepEqual(registry.unavailable(), []);
+    assert.deepEqual(
+      [...kept.groups],
+      registry
+        .list()
+        .map(({ group_id: groupId }) => groupId)
+        .sort(),
+    );
     for (const name of files.list(groups)) assert.match(name, /^g_[0-9a-f]{12}$/, "something was left over");
     const group = witness.group_id === null ? undefined : registry.find(witness.group_id);
     if (witness.fate === "gone") assert.equal(group, undefined);
@@ -153,6 +169,43 @@ function withoutDirectorySyncs(files: Files): Files {
   });
 }
 
+/** A daemon is killed at the call `kill` and started again, and then the power fails. */
+function killedAt(kill: number, killed: () => void): Story<null> {
+  return {
+    begin: () => null,
+    async run(files) {
+      const disk = files as SimulatedFiles;
+      for (const directory of [ROOT, `${ROOT}/groups`]) files.mkdir(directory);
+      await syncDirectory(files, "/");
+      await syncDirectory(files, ROOT);
+      const first = disk.calls;
+      disk.fault = (_call, index) => {
+        if (index < first + kill) return null;
+        killed();
+        // Nothing that a killed process would do next happens.
+        return "EIO";
+      };
+      try {
+        const { registry, kept } = await open(files);
+        const { secrets, pushKey: path } = homePaths(ROOT);
+        await ensureDirectory(files, secrets);
+        await JsonDocument.create({ files, path, version: 1, schema: z.object({}), kept }, {});
+        const { group_id: groupId } = await registry.create({ title: "one", topic: "", by: "user" });
+        await registry.delete(groupId, groupId);
+      } catch {
+        // Whatever it was, the process is gone.
+      }
+      disk.fault = null;
+      await open(files);
+    },
+    async check(files) {
+      const { registry, kept } = await open(files);
+      assert.deepEqual(registry.unavailable(), []);
+      for (const { path } of neededFiles(homePaths(ROOT))) kept.check(path);
+    },
+  };
+}
+
 describe("Groups when the power fails or the disk does", () => {
   it("keep what was acknowledged and complete what was begun, at every crash point", async () => {
     const { points, states, violations } = await enumerateCrashes(story);
@@ -164,6 +217,17 @@ describe("Groups when the power fails or the disk does", () => {
     const wrap = (files: Files) => withoutDirectorySyncs(files);
     const { violations } = await enumerateCrashes(story, { wrap, violationsMax: 1 });
     assert.equal(violations.length, 1);
+  });
+
+  it("are never missed where there were none, nor is a file, after a kill and a power cut at any two points", async () => {
+    let kills = 0;
+    for (let wasKilled = true; wasKilled; kills += 1) {
+      const story = killedAt(kills, () => (wasKilled = true));
+      wasKilled = false;
+      const { violations } = await enumerateCrashes(story, { isBrief: true });
+      assert.deepEqual(violations, [], `killed at call ${kills}`);
+    }
+    assert.ok(kills > 60, `${kills} kills`);
   });
 
   it("keep their promises when any call fails", async () => {

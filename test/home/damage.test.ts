@@ -45,6 +45,7 @@ const TOLD = [
 const DAMAGES: readonly (readonly [name: string, change: (bytes: Buffer) => Buffer])[] = [
   ["cut short", (bytes) => bytes.subarray(0, Math.floor(bytes.length / 3))],
   ["full of zeros", (bytes) => Buffer.alloc(Math.max(bytes.length, 16))],
+  ["ten megabytes of something", () => Buffer.alloc(10 * 1024 * 1024, "something ")],
   ["of another shape", () => Buffer.from('{"v":1,"groups":[1],"relations":5,"sessions":{}}\n')],
 ];
 

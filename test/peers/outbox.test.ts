@@ -1,5 +1,14 @@
 import assert from "node:assert/strict";
-import { mkdirSync, mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
+import {
+  lstatSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  statSync,
+  symlinkSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, dirname, join } from "node:path";
 import { WorkGenerations } from "../../daemon/peers/outbox/work-generations.ts";
@@ -147,6 +156,26 @@ describe("the outbox", () => {
       .sort();
     assert.equal(left.length, 6);
   });
+
+  for (const [what, make] of [
+    ["a file", (path: string) => writeFileSync(path, "not a directory")],
+    ["a link to /dev/zero", (path: string) => symlinkSync("/dev/zero", path)],
+    ["a link to a folder", (path: string) => symlinkSync(tmpdir(), path)],
+  ] as const) {
+    it(`says that ${what} is in the place of a peer's records, and leaves it there`, async () => {
+      const { here, there } = pair;
+      const path = join(here.outboxPath, there.instance_id);
+      await here.close();
+      rmSync(path, { recursive: true, force: true });
+      make(path);
+      await here.open(here.home.root);
+      here.start();
+      assert.deepEqual(here.outbox.unreadable, [path]);
+      await assert.rejects(pair.send(), refusal("storage_failed"));
+      assert.equal(lstatSync(path).isDirectory(), false);
+      assert.deepEqual(here.messages(), []);
+    });
+  }
 
   it("never sends what the source Group's ledger doesn't say: a record with another text counts as unreadable", async () => {
     verifies("OUT-041");

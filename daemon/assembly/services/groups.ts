@@ -31,6 +31,7 @@ export async function create(parts: Parts): Promise<Service<Groups>> {
     clock,
     random,
     paths: home.paths,
+    kept: home.kept,
     checkOpenFiles() {
       if (hasRoomForGroup(descriptors)) return;
       const details = { limit: descriptors.limit, open: descriptors.inUse() };
@@ -57,7 +58,7 @@ function problemsOf(registry: GroupRegistry, examinations: Examinations): GroupP
   const problems = registry.unavailable().map(({ group_id: groupId, reason }) => ({
     group_id: groupId,
     text: reason,
-    remedy: "Restore the Group's directory from a backup, or delete the Group. Nothing in it was changed.",
+    remedy: `Put the Group's folder back from a backup and restart the daemon, or delete the Group: svc group delete --group ${groupId} --confirm ${groupId}. Nothing in it was changed.`,
   }));
   for (const group of registry.list()) {
     const { group_id: groupId, ledger, paths } = group;

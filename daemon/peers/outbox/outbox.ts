@@ -18,6 +18,7 @@ import type { Files } from "../../../platform/files.ts";
 import { errorFields, type Log } from "../../../platform/log.ts";
 import type { SourceEvent } from "../../../shared/events.ts";
 import { LIMITS } from "../../../shared/limits.ts";
+import { InstanceId } from "../../../shared/wire/v1/fields.ts";
 import type { OutboxProgress, OutboxRecord, OutboxWork } from "../../../shared/wire/v1/outbox.ts";
 import { milliseconds } from "../../../shared/wire/v1/time.ts";
 import { uuidKey } from "../../../shared/wire/v1/uuid.ts";
@@ -86,7 +87,10 @@ export class Outbox {
     const found: OutboxRecord[] = [];
     for (const peer of deps.files.list(deps.directory).sort()) {
       const directory = join(deps.directory, peer);
-      if (deps.files.stat(directory)?.kind !== "directory") continue;
+      if (deps.files.stat(directory)?.kind !== "directory") {
+        if (InstanceId.safeParse(peer).success) outbox.#missDirectory(peer);
+        continue;
+      }
       for (const name of deps.files.list(directory)) {
         if (isTemporary(name)) unlinkIfThere(deps.files, join(directory, name));
         else if (name.endsWith(SUFFIX)) {
@@ -354,11 +358,18 @@ export class Outbox {
   #directory(peer: string): Promise<void> {
     let made = this.#directories.get(peer);
     if (made === undefined) {
-      made = ensureDirectory(this.#deps.files, join(this.#deps.directory, peer));
+      made = this.#makeDirectory(join(this.#deps.directory, peer));
       this.#directories.set(peer, made);
       made.catch(() => this.#directories.delete(peer));
     }
     return made;
+  }
+
+  async #makeDirectory(path: string): Promise<void> {
+    const { files } = this.#deps;
+    await ensureDirectory(files, path);
+    // A link would lead out of the Home.
+    if (files.stat(path)?.kind !== "directory") throw new Error("The peer's directory isn't one.");
   }
 
   /** The record, or null when it isn't one. Then it is charged and stays. */
@@ -377,6 +388,13 @@ export class Outbox {
     }
     this.#setAside(peer, path);
     return null;
+  }
+
+  /** Something else is in the place of the directory with a peer's records. */
+  #missDirectory(peer: string): void {
+    const { directory, log } = this.#deps;
+    log.error("outbox_directory", { path: peer });
+    this.#setAside(peer, join(directory, peer));
   }
 
   /** A file that isn't a record. It stays, and counts as a full message. */
