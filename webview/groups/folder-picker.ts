@@ -30,6 +30,8 @@ class FolderPicker extends View {
   declare showsHidden: boolean;
   declare problem: string | null;
   #asking = 0;
+  /** The folder that is shown, or will be when the answer comes. */
+  #asked: string | undefined;
 
   constructor() {
     super();
@@ -67,7 +69,7 @@ class FolderPicker extends View {
         checked: this.showsHidden,
         onChange: (isHidden) => {
           this.showsHidden = isHidden;
-          void this.#open(this.shown?.path);
+          void this.#open(this.#asked);
         },
       })}
     </div>`;
@@ -112,6 +114,7 @@ class FolderPicker extends View {
   /** Shows the folder, with the focus on its first row or on `focused`, if the focus was here. */
   async #open(path: string | undefined, focused?: string): Promise<void> {
     const asking = ++this.#asking;
+    this.#asked = path;
     try {
       const shown = await this.host.call("folder_list", {
         ...(path === undefined ? {} : { path }),
@@ -128,6 +131,7 @@ class FolderPicker extends View {
       (row ?? this.querySelector<HTMLElement>(".folders-head button"))?.focus();
     } catch (error) {
       if (asking !== this.#asking) return;
+      this.#asked = this.shown?.path;
       // A path that leads nowhere leaves other folders to choose from.
       if (this.shown === null && path !== undefined) await this.#open(undefined);
       this.problem = error instanceof Error ? error.message : String(error);
