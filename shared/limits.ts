@@ -345,6 +345,10 @@ export const LIMITS = {
     rows: 32,
     columnsMax: 500,
     rowsMax: 300,
+    /** Fewer rows, and a program may not show its input line. */
+    rowsOfInput: 10,
+    /** A terminal keeps the size of the last window that was open for it for this long. */
+    keepSizeSeconds: 2,
     scrollbackLines: 5000,
     /** Output that may wait to be drawn on the daemon's own screen before the process waits. */
     backlogBytes: 8 * MiB,

@@ -41,7 +41,12 @@ describe("a prompter", () => {
         "its model menu is open",
         true,
       ],
-      [() => screen.shows("anything else"), "its screen shows no empty input line", true],
+      [() => screen.shows(...Array<string>(10).fill("output")), "its screen shows no empty input line", true],
+      [
+        () => screen.shows(...Array<string>(6).fill("output")),
+        "its screen shows no empty input line, as its terminal has only 6 rows",
+        true,
+      ],
     ];
     at.wait(readySeconds);
     cases[0]![0]();

@@ -99,6 +99,42 @@ describe("terminals", () => {
     inbox.close();
   });
 
+  it("have their usual size again when the last window has left, however small it was", async () => {
+    await setting.add("left");
+    await setting.startActor("left");
+    const silent = await attach("left");
+    const small = await attach("left");
+    await small.shows("ready>");
+    small.send({ type: "take" });
+    small.send({ type: "resize", columns: 110, rows: 6 });
+    await until("the process knows", () => setting.notes("left").some(({ columns }) => columns === 110));
+    // Who never said how large a window is left keeps nobody's size.
+    small.close();
+    await silent.message("size", ({ rows }) => rows === 32);
+    await until("the process knows", () => setting.notes("left").at(-1)?.columns === 120);
+    silent.close();
+  });
+
+  it("keep the size while a window is loaded again", async () => {
+    await setting.add("loaded");
+    await setting.startActor("loaded");
+    const before = await attach("loaded");
+    await before.shows("ready>");
+    before.send({ type: "take" });
+    before.send({ type: "resize", columns: 140, rows: 50 });
+    await until("the process knows", () => setting.notes("loaded").some(({ columns }) => columns === 140));
+    before.close();
+    const after = await attach("loaded");
+    const { columns, rows } = await after.message("screen");
+    assert.deepEqual([columns, rows], [140, 50]);
+    after.send({ type: "resize", columns: 141, rows: 51 });
+    await after.message("size", (size) => size.rows === 51);
+    await until("the process knows", () => setting.notes("loaded").at(-1)?.columns === 141);
+    const sizes = setting.notes("loaded").flatMap((note) => note.columns ?? []);
+    assert.deepEqual(sizes, [120, 140, 141]);
+    after.close();
+  });
+
   it("record how a process ended, and begin anew with the next", async () => {
     await setting.add("mortal");
     await setting.startActor("mortal");

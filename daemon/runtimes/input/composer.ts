@@ -6,6 +6,7 @@
  * words.
  */
 
+import { LIMITS } from "../../../shared/limits.ts";
 import type { ScreenView } from "../terminal/screen-view.ts";
 import { type Box, findBox } from "./box.ts";
 
@@ -243,5 +244,7 @@ function elsewhere(view: ScreenView, questions: readonly Sign[], views: readonly
   if (question !== undefined) return { kind: "question", reason: question[1] };
   const opened = sign(views);
   if (opened !== undefined) return { kind: "view", reason: opened[1] };
-  return { kind: "unknown", reason: "its screen shows no empty input line" };
+  const isSmall = view.rows < LIMITS.terminal.rowsOfInput;
+  const why = isSmall ? `, as its terminal has only ${view.rows} rows` : "";
+  return { kind: "unknown", reason: `its screen shows no empty input line${why}` };
 }

@@ -78,7 +78,7 @@ export class ActorTerminal {
   #writer: Viewer | null = null;
   /**
    * Whose window the size fits: the writer's, and once the writer has left, that of a remaining
-   * viewer.
+   * viewer. With nobody left it becomes the usual size again.
    */
   #sized: Viewer | null = null;
   #columns: number = COLUMNS;
@@ -285,7 +285,17 @@ export class ActorTerminal {
   #detach(viewer: Viewer): void {
     this.#viewers.delete(viewer);
     if (this.#writer === viewer) this.#setWriter(null);
-    if (this.#sized === viewer) this.#fit([...this.#viewers].at(-1) ?? null);
+    if (this.#sized !== viewer) return;
+    const next = [...this.#viewers].findLast(({ size }) => size !== null) ?? null;
+    this.#fit(next);
+    // A window that is only loaded again is back by then.
+    if (next === null)
+      this.#clock.after(LIMITS.terminal.keepSizeSeconds * 1000, () => this.#unfit(), { background: true });
+  }
+
+  /** The size of a window that has gone would be wrong for what is read from the screen. */
+  #unfit(): void {
+    if (this.#sized === null) this.#resize(COLUMNS, ROWS);
   }
 
   #output(process: TerminalProcess, screen: Screen, text: string): void {
