@@ -109,6 +109,10 @@ function same(one: McpIdentity, other: McpIdentity): boolean {
   );
 }
 
+function isInitialization(body: object | undefined): boolean {
+  return body !== undefined && "method" in body && body.method === "initialize";
+}
+
 const carrierOf = new AsyncLocalStorage<Carrier>();
 
 export class McpHttp {
@@ -154,7 +158,8 @@ export class McpHttp {
       refuse(response, new Refusal("invalid_launch_token"));
       return;
     }
-    const named = request.headers["mcp-session-id"];
+    // Who initializes has no session yet, whatever an earlier one was called.
+    const named = isInitialization(body) ? undefined : request.headers["mcp-session-id"];
     const known = typeof named === "string" ? this.#sessions.get(named) : undefined;
     // Someone else's session looks like none: the client initializes again.
     const session =
@@ -164,7 +169,9 @@ export class McpHttp {
           ? known
           : null;
     if (session === null) {
-      refuse(response, new Refusal("not_found", { specifics: "There is no such MCP session." }));
+      const specifics = "There is no such MCP session.";
+      const remedy = "Initialize again: a session ends with the daemon, and when it isn't used for long.";
+      refuse(response, new Refusal("not_found", { specifics, remedy }));
       return;
     }
     this.#touch(session);

@@ -85,10 +85,12 @@ export class StdioTransport implements Transport {
   }
 
   #line(text: string): void {
-    if (text.trim() === "") return;
+    // Some shells put a byte order mark before what they pipe; `trim` removes it.
+    const json = text.trim();
+    if (json === "") return;
     let message: unknown;
     try {
-      message = JSON.parse(text);
+      message = JSON.parse(json);
     } catch {
       this.#write(rpcError(null, -32700, "Not a JSON document on one line"));
       return;

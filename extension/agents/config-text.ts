@@ -33,6 +33,9 @@ interface Edit {
 
 const JSON_OPTIONS = { allowTrailingComma: true };
 
+/** Some editors begin a file with it. It stays, and is part of no JSON or TOML. */
+const BYTE_ORDER_MARK = "\uFEFF";
+
 /** A text that can't be changed safely. */
 export class ConfigProblem extends Error {}
 
@@ -50,6 +53,8 @@ export function readEntry(text: string, place: Place): Table | undefined {
 
 /** The text with the entry. What else an earlier one holds stays. Throws ConfigProblem. */
 export function withEntry(text: string, place: Place, entry: Entry): string {
+  if (text.startsWith(BYTE_ORDER_MARK))
+    return BYTE_ORDER_MARK + withEntry(text.slice(BYTE_ORDER_MARK.length), place, entry);
   const before = readEntry(text, place);
   const expected = read(text, place.format);
   put(expected, place.keys, { ...before, ...entry });
@@ -62,6 +67,8 @@ export function withEntry(text: string, place: Place, entry: Entry): string {
 
 /** The text without the entry. Throws ConfigProblem. */
 export function withoutEntry(text: string, place: Place): string {
+  if (text.startsWith(BYTE_ORDER_MARK))
+    return BYTE_ORDER_MARK + withoutEntry(text.slice(BYTE_ORDER_MARK.length), place);
   if (readEntry(text, place) === undefined) return text;
   const expected = read(text, place.format);
   const parent = place.keys.slice(0, -1).reduce<Table>((table, key) => table[key] as Table, expected);
@@ -83,7 +90,8 @@ function isTable(value: unknown): value is Table {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function read(text: string, format: Place["format"]): Table {
+function read(given: string, format: Place["format"]): Table {
+  const text = given.startsWith(BYTE_ORDER_MARK) ? given.slice(BYTE_ORDER_MARK.length) : given;
   if (text.trim() === "") return {};
   if (format === "toml") {
     try {

@@ -44,6 +44,19 @@ describe("an agent's configuration", () => {
     assert.equal(withoutEntry(text, claude), JSON_TEXT);
   });
 
+  it("is changed behind the byte order mark that some editors begin it with, which stays", () => {
+    for (const [client, text] of [
+      [claude, `\uFEFF${JSON_TEXT.replaceAll("\n", "\r\n")}`],
+      [codex, '\uFEFFmodel = "m"\r\n'],
+      [codex, "\uFEFF"],
+    ] as const) {
+      const changed = withEntry(text, client, entryOf(client));
+      assert.deepEqual(readEntry(changed, client), entryOf(client));
+      assert.ok(changed.startsWith("\uFEFF") && !changed.includes("\uFEFF", 1), text);
+      assert.equal(withoutEntry(changed, client).trimEnd(), text.trimEnd());
+    }
+  });
+
   it("leaves of any JSON file what it had before", () => {
     for (const text of [
       "{}",

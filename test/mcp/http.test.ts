@@ -52,7 +52,11 @@ describe("MCP over HTTP", () => {
     return value;
   }
 
-  function post(headers: Record<string, string>, method = "tools/list"): Promise<Response> {
+  function post(
+    headers: Record<string, string>,
+    method = "tools/list",
+    params: object = {},
+  ): Promise<Response> {
     return fetch(address, {
       method: "POST",
       headers: {
@@ -60,7 +64,7 @@ describe("MCP over HTTP", () => {
         accept: "application/json, text/event-stream",
         ...headers,
       },
-      body: JSON.stringify({ jsonrpc: "2.0", id: 1, method }),
+      body: JSON.stringify({ jsonrpc: "2.0", id: 1, method, params }),
     });
   }
 
@@ -89,6 +93,23 @@ describe("MCP over HTTP", () => {
       assert.equal(answer.status, 401, JSON.stringify(Object.keys(headers)));
       assert.equal(((await answer.json()) as { ok: boolean }).ok, false);
     }
+  });
+
+  it("opens a session for who initializes with the id of one that has ended, and says so of other calls", async () => {
+    const stale = { authorization: `Bearer ${token}`, "mcp-session-id": "of-an-earlier-daemon" };
+    const listed = await post(stale);
+    assert.equal(listed.status, 404);
+    const { error } = (await listed.json()) as { error: { message: string } };
+    assert.match(error.message, /^There is no such MCP session\. Initialize again/);
+    const opened = await post(stale, "initialize", {
+      protocolVersion: "2025-11-25",
+      capabilities: {},
+      clientInfo: { name: "test", version: "1" },
+    });
+    assert.equal(opened.status, 200);
+    const id = opened.headers.get("mcp-session-id") ?? "";
+    assert.notEqual(id, stale["mcp-session-id"]);
+    assert.equal((await post({ ...stale, "mcp-session-id": id })).status, 200);
   });
 
   it("refuses foreign origins, and sessions of others", async () => {

@@ -73,6 +73,14 @@ describe("MCP on the wire", () => {
     assert.ok(answers.find(({ id }) => id === 1)?.result);
   });
 
+  it("answers behind a byte order mark, with lines that end like Windows', and after broken ones", async () => {
+    const text = JSON.stringify(initialize("2025-11-25"));
+    for (const lines of [[`\uFEFF${text}`], [`${text}\r`, "\r"], ["{bad\r", "\r", text]]) {
+      const answers = await converse(lines);
+      assert.ok(answers.find(({ id }) => id === 1)?.result, JSON.stringify(lines));
+    }
+  });
+
   it("answers what isn't a request with an error", async () => {
     const answers = await converse([
       "{",
