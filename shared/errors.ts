@@ -449,6 +449,12 @@ const entries = {
     sentence: "The Group can't be opened.",
     remedy: "Run 'svc doctor' and follow its advice.",
   },
+  program_gone: {
+    status: 503,
+    sentence: "The program that the daemon runs isn't there any more.",
+    remedy:
+      "It was updated or removed. Run 'svc daemon stop' and 'svc daemon start' with the svc that is installed.",
+  },
   shutting_down: { status: 503, sentence: "The daemon is shutting down.", remedy: "Try again in a moment." },
   connect_unreachable: {
     status: 503,

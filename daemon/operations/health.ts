@@ -5,6 +5,8 @@ import type { Clock } from "../../platform/clock.ts";
 import type { Descriptors } from "../../platform/descriptors.ts";
 import type { Files } from "../../platform/files.ts";
 import { hasRoomForGroup } from "../../platform/http/connections.ts";
+import { missingFile } from "../../platform/program-files.ts";
+import { ERRORS } from "../../shared/errors.ts";
 import type { HealthCheck } from "../../shared/health.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { sizeWords } from "../../shared/size-words.ts";
@@ -17,6 +19,8 @@ export interface HealthSources {
   paths: HomePaths;
   /** `process.versions.node`. */
   nodeVersion: string;
+  /** Starts `svc`. */
+  program: readonly string[];
   /** False where permissions don't say anything (Windows). */
   hasModes: boolean;
   socket: string;
@@ -79,6 +83,7 @@ export function runChecks(checks: readonly Check[]): HealthCheck[] {
 export function homeChecks(sources: HealthSources): Check[] {
   const checks: [code: string, title: string, check: (sources: HealthSources) => Found][] = [
     ["node_version", "Node", node],
+    ["program", "The daemon's program", ownProgram],
     ["home_modes", "Permissions of the Home", modes],
     ["home_files", "Needed files of the Home", neededFiles],
     ["open_files", "Open files and connections", openFiles],
@@ -98,6 +103,13 @@ function node({ nodeVersion }: HealthSources): Found {
   if (major > oldest || (major === oldest && minor >= oldestMinor)) return OK(`Node ${nodeVersion}.`);
   const remedy = `Install Node ${oldest}.${oldestMinor} or newer.`;
   return { severity: "error", text: `Node ${nodeVersion} is too old.`, remedy };
+}
+
+function ownProgram({ files, program }: HealthSources): Found {
+  const gone = missingFile(files, program);
+  if (gone === null) return OK("It is where it was.");
+  const text = `It isn't there any more: ${gone}. The daemon runs on, but starts no agent and shows no Workbench.`;
+  return { severity: "error", text, remedy: ERRORS.program_gone.remedy };
 }
 
 function modes({ files, paths, hasModes, tightened }: HealthSources): Found {

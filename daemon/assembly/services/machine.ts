@@ -6,9 +6,16 @@ import { homeChecks } from "../../operations/health.ts";
 import type { Given } from "../given.ts";
 import type { Service } from "../service.ts";
 
-type Parts = Pick<Given, "files" | "clock" | "home" | "hasModes" | "descriptors">;
+type Parts = Pick<Given, "files" | "clock" | "home" | "hasModes" | "descriptors" | "program">;
 
-export function create({ files, clock, home, hasModes, descriptors = UNLIMITED }: Parts): Service<null> {
+export function create({
+  files,
+  clock,
+  home,
+  hasModes,
+  program,
+  descriptors = UNLIMITED,
+}: Parts): Service<null> {
   const { paths, lock, settings, kept, tightened } = home;
   return {
     part: null,
@@ -17,6 +24,7 @@ export function create({ files, clock, home, hasModes, descriptors = UNLIMITED }
       clock,
       paths,
       nodeVersion: process.versions.node,
+      program,
       hasModes,
       socket: lock.socket,
       original: lock.original,

@@ -81,7 +81,9 @@ async function servePage(
   const destination = request.headers["sec-fetch-dest"];
   // Elsewhere it would be of no use, and the proof would be gone.
   if (destination !== undefined && destination !== "iframe") throw new Refusal("connect_frame_invalid");
-  const html = await readFile(join(workbench, "index.html"), "utf8");
+  const html = await readFile(join(workbench, "index.html"), "utf8").catch(() => {
+    throw new Refusal("program_gone");
+  });
   const text = await proofIn(exchange);
   const proof = await frames.open(decoded(text), new URL(site!.origin).hostname);
   allowParent(exchange, proof.parent_origin);

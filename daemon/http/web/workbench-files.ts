@@ -5,6 +5,8 @@
 import { extname } from "node:path";
 import express, { type Express } from "express";
 import { encodingFor } from "../../../platform/http/answer.ts";
+import { ERRORS } from "../../../shared/errors.ts";
+import { plainPage } from "../api/plain-page.ts";
 
 /** Chunks carry a digest in their names, so that they never change. */
 const HASHED = /[-.][A-Z0-9]{8}\.(?:js|css|ttf|woff2|svg|png)$/;
@@ -22,11 +24,16 @@ export function serveWorkbench(
   directory: string,
   headers: (request: express.Request, response: express.Response) => void,
 ): void {
-  const page: express.RequestHandler = (request, response, next) => {
+  const page: express.RequestHandler = (request, response) => {
     response.setHeader("Cache-Control", "no-cache");
     headers(request, response);
     response.sendFile("index.html", { root: directory, cacheControl: false }, (error?: Error) => {
-      if (error !== undefined && !response.headersSent) next();
+      if (error === undefined || response.headersSent) return;
+      const { status, sentence, remedy } = ERRORS.program_gone;
+      response
+        .status(status)
+        .type("html")
+        .send(plainPage("The Workbench isn’t there", `${sentence} ${remedy}`, null));
     });
   };
   app.get("/", page);

@@ -13,6 +13,7 @@ import { loginEnvironment, ownEnvironment } from "../../../client/person-environ
 import type { Clock } from "../../../platform/clock.ts";
 import type { Files } from "../../../platform/files.ts";
 import type { Processes, TerminalProcess } from "../../../platform/processes.ts";
+import { missingFile } from "../../../platform/program-files.ts";
 import type { ProjectFiles } from "../../../platform/project-files.ts";
 import { Refusal } from "../../../shared/errors.ts";
 import type { StoredActor } from "../../../shared/model.ts";
@@ -90,8 +91,17 @@ export class Launcher {
     if (shell !== null) this.#base = loginEnvironment(this.#deps.environment, shell);
   }
 
-  /** Throws scope_not_attached, invalid_project_root, invalid_args or runtime_not_installed. */
+  /**
+   * Throws scope_not_attached, invalid_project_root, invalid_args, runtime_not_installed, and
+   * program_gone where the agent couldn't be given svc.
+   */
   plan(group: OpenGroup, actor: StoredActor): LaunchPlan {
+    const gone = missingFile(this.#deps.files, this.#deps.program);
+    if (gone !== null)
+      throw new Refusal("program_gone", {
+        specifics: `The daemon's program isn't there any more: ${gone}.`,
+        details: { path: gone },
+      });
     const entry = entryOf(actor.runtime);
     const directory = this.#directory(group, actor);
     const [program, ...args] = actor.command.length > 0 ? actor.command : entry.programs.slice(0, 1);
