@@ -63,10 +63,15 @@ function scopeIn(record: StoredGroup, scope: Scope, projects: ProjectFiles): Sco
     : scope;
 }
 
-/** Binds the directory, instead of one that had the same key. */
-function bind(record: StoredGroup, scope: Scope): StoredGroup {
+/**
+ * Binds the directory, instead of one that had the same key. The Group's Actors work in the first
+ * one, and in another once that one is gone.
+ */
+function bind(record: StoredGroup, scope: Scope, projects: ProjectFiles): StoredGroup {
   const bound = record.scopes.find((one) => one.scope_key === scope.scope_key);
-  if (bound !== undefined && same(bound, scope) && record.active_scope_key !== null) return record;
+  const active = record.scopes.find((one) => one.scope_key === record.active_scope_key);
+  const isActiveThere = active !== undefined && projects.isDirectory(active.path);
+  if (bound !== undefined && same(bound, scope) && isActiveThere) return record;
   if (bound === undefined && record.scopes.length >= LIMITS.group.scopes) {
     const limit = LIMITS.group.scopes;
     throw new Refusal("limit_reached", {
@@ -79,7 +84,7 @@ function bind(record: StoredGroup, scope: Scope): StoredGroup {
     bound === undefined
       ? [...record.scopes, scope]
       : record.scopes.map((one) => (one === bound ? scope : one));
-  return { ...record, scopes, active_scope_key: record.active_scope_key ?? scope.scope_key };
+  return { ...record, scopes, active_scope_key: isActiveThere ? active.scope_key : scope.scope_key };
 }
 
 /** The Group that has the directory, else another work tree of its repository, else its remote. */
@@ -112,7 +117,7 @@ async function attach(
   const scope = scopeIn(group.record, found, projects);
   const { scope_key: scopeKey } = scope;
   try {
-    await group.update((record) => bind(record, scope), {
+    await group.update((record) => bind(record, scope, projects), {
       kind: "group.attach",
       by,
       data: { scope_key: scopeKey, label: scope.label },

@@ -36,6 +36,16 @@ export function reachOf(
   return { scopes, base: scopes.find((scope) => scope.scope_key === key) ?? null };
 }
 
+/** Those in which an Actor of the Group works; none for a Group without Actors. */
+export function scopesInUse({
+  scopes,
+  active_scope_key: activeScopeKey,
+  actors,
+}: Pick<StoredGroup, "scopes" | "active_scope_key" | "actors">): Scope[] {
+  const keys = new Set(actors.map(({ scope_key: scopeKey }) => scopeKey ?? activeScopeKey));
+  return scopes.filter(({ scope_key: scopeKey }) => keys.has(scopeKey));
+}
+
 const DEFAULT_PORTS: Record<string, string> = { ssh: "22", https: "443", http: "80", git: "9418" };
 
 function joinRemote(host: string, port: string, path: string): string | null {

@@ -252,6 +252,19 @@ function groups({ open, problems }: ReturnType<Parameters<typeof groupsCheck>[0]
   return { severity: "error", text, remedy };
 }
 
+/** Whether the folders that Actors work in are there. */
+export function projectsCheck(missing: () => readonly { group_id: string; path: string }[]): Check {
+  return { code: "projects", title: "Project folders", run: () => projectFolders(missing()) };
+}
+
+function projectFolders(missing: readonly { group_id: string; path: string }[]): Found {
+  const [first] = missing;
+  if (first === undefined) return OK("Each that an Actor works in is there.");
+  const text = missing.map(({ group_id: groupId, path }) => `${groupId}: ${quoted(path)} isn't there.`);
+  const remedy = `Put it back, or say where it is now: 'svc attach PATH --group ${first.group_id}'.`;
+  return { severity: "warning", text: text.join(" "), remedy };
+}
+
 export function tokensCheck(count: () => number): Check {
   return { code: "access_tokens", title: "Access tokens", run: () => tokens(count()) };
 }

@@ -7,8 +7,9 @@ import { Refusal } from "../../../shared/errors.ts";
 import type { LedgerDamage } from "../../../shared/ledger-damage.ts";
 import { Examinations } from "../../groups/examinations.ts";
 import { GroupRegistry } from "../../groups/registry.ts";
+import { scopesInUse } from "../../groups/scopes.ts";
 import { MessageProjections } from "../../messaging/projection/projections.ts";
-import { type GroupProblem, groupsCheck } from "../../operations/health.ts";
+import { type GroupProblem, groupsCheck, projectsCheck } from "../../operations/health.ts";
 import type { Given } from "../given.ts";
 import type { Service } from "../service.ts";
 
@@ -20,10 +21,13 @@ export interface Groups {
   examinations: Pick<Examinations, "withFiles">;
 }
 
-type Parts = Pick<Given, "log" | "files" | "clock" | "random" | "home" | "ledgerLimits" | "descriptors">;
+type Parts = Pick<
+  Given,
+  "projects" | "log" | "files" | "clock" | "random" | "home" | "ledgerLimits" | "descriptors"
+>;
 
 export async function create(parts: Parts): Promise<Service<Groups>> {
-  const { log, files, clock, random, home, ledgerLimits, descriptors = UNLIMITED } = parts;
+  const { projects, log, files, clock, random, home, ledgerLimits, descriptors = UNLIMITED } = parts;
   const projections = new MessageProjections();
   const registry = await GroupRegistry.open({
     log,
@@ -48,6 +52,13 @@ export async function create(parts: Parts): Promise<Service<Groups>> {
       groupsCheck(
         () => ({ open: registry.list().length, problems: problemsOf(registry, examinations) }),
         () => examinations.look(),
+      ),
+      projectsCheck(() =>
+        registry.list().flatMap(({ group_id: groupId, record }) =>
+          scopesInUse(record)
+            .filter(({ path }) => !projects.isDirectory(path))
+            .map(({ path }) => ({ group_id: groupId, path })),
+        ),
       ),
     ],
     stop: () => registry.close(),

@@ -18,6 +18,7 @@ import type { ProjectFiles } from "../../../platform/project-files.ts";
 import { Refusal } from "../../../shared/errors.ts";
 import type { StoredActor } from "../../../shared/model.ts";
 import { ENVIRONMENT } from "../../../shared/names.ts";
+import { quoted } from "../../../shared/voice.ts";
 import type { OpenGroup } from "../../groups/group.ts";
 import { entryOf, type RuntimeEntry } from "../catalogue.ts";
 import type { AnswerWith } from "../input/envelope.ts";
@@ -238,7 +239,11 @@ export class Launcher {
     const { projects } = this.#deps;
     // If a link has replaced the directory since it was attached, it is no longer that scope.
     if (projects.canonical(scope.path) !== scope.path || !projects.isDirectory(scope.path)) {
-      throw new Refusal("invalid_project_root", { details: { path: scope.path } });
+      throw new Refusal("invalid_project_root", {
+        specifics: `The project folder in which ${actor.id} works isn't there: ${quoted(scope.path)}.`,
+        remedy: `Put it back, or say where it is now with 'svc attach PATH --group ${group.group_id}'.`,
+        details: { path: scope.path },
+      });
     }
     return scope.path;
   }
