@@ -356,6 +356,32 @@ describe("Workbench: reading", () => {
     assert.ok(Number(tasks) > 1, `all in ${String(tasks)} task`);
   });
 
+  it("shows a text as it was typed when its markup is more than a page draws at once", async () => {
+    const { groupId } = await setting.group("markup");
+    const many = {
+      emphasis: ["***a**b", 8500],
+      columns: ["|a", 15_000],
+      lists: ["- a\n", 12_000],
+      code: ["`a` ", 15_000],
+    } as const;
+    const { page } = await setting.window();
+    await openGroup(page, "markup");
+    for (const [name, [part, times]] of Object.entries(many)) {
+      const row = name === "columns" ? `${part.repeat(times)}|\n${"|-".repeat(times)}|` : part.repeat(times);
+      const text = `${name} ${name === "emphasis" ? "" : "\n\n"}${row}`.trim();
+      await setting.owner.result("send", { group_id: groupId, text, to: ["lead"] });
+      const message = page.locator("svc-message", { hasText: name });
+      await message.locator(".hint", { hasText: "as it was typed" }).waitFor();
+      assert.equal(await message.locator(".plain").textContent(), text);
+      assert.ok((await message.locator("*").count()) < 100);
+    }
+    const few = "**a** b\n".repeat(500);
+    await setting.owner.result("send", { group_id: groupId, text: `few ${few}`, to: ["lead"] });
+    const message = page.locator("svc-message", { hasText: "few" });
+    await message.locator("strong").first().waitFor();
+    assert.equal(await message.locator("strong").count(), 500);
+  });
+
   it("shows how attached texts begin, in colors, and nothing of what isn't text", async () => {
     await setting.group("texts");
     const { page } = await setting.window();

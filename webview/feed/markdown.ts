@@ -115,9 +115,23 @@ const ALLOWED = {
 
 const cache = new TextCache({ entries: 600, characters: 8_000_000 });
 
+/** A page draws this many elements of one message at once without a pause that people notice. */
+const MOST_ELEMENTS = 4000;
+
+/** Text as it was typed, for one with more markup than a page can draw at once. */
+function asTyped(text: string): string {
+  return `<p class="hint">Shown as it was typed, because it has too much markup.</p><p class="plain" dir="auto">${escape(text)}</p>`;
+}
+
+function htmlOf(text: string): string {
+  const html = markdown.render(text);
+  const elements = html.split("<").length / 2;
+  return elements > MOST_ELEMENTS ? asTyped(text) : html;
+}
+
 /** Safe HTML of a message's text. Recent results are kept. Text of at most 64 KiB. */
 export function renderMarkdown(text: string): string {
-  return cache.of(text, () => DOMPurify.sanitize(markdown.render(shownText(text)), ALLOWED));
+  return cache.of(text, () => DOMPurify.sanitize(htmlOf(shownText(text)), ALLOWED));
 }
 
 /** Safe HTML of program text, or of any text as it is. */
