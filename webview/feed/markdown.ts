@@ -113,25 +113,37 @@ const ALLOWED = {
   ALLOW_ARIA_ATTR: false,
 };
 
-const cache = new TextCache({ entries: 600, characters: 8_000_000 });
+/** Recent results: of messages, and of whole documents in slots. */
+const messages = new TextCache({ entries: 600, characters: 8_000_000 });
+const documents = new TextCache({ entries: 8, characters: 4_000_000 });
 
-/** A page draws this many elements of one message at once without a pause that people notice. */
-const MOST_ELEMENTS = 4000;
+/**
+ * A page draws this many elements of one message at once without a pause that people notice, and
+ * this many of a document with one that they expect.
+ */
+const MESSAGE_ELEMENTS = 4000;
+const DOCUMENT_ELEMENTS = 12_000;
 
 /** Text as it was typed, for one with more markup than a page can draw at once. */
 function asTyped(text: string): string {
   return `<p class="hint">Shown as it was typed, because it has too much markup.</p><p class="plain" dir="auto">${escape(text)}</p>`;
 }
 
-function htmlOf(text: string): string {
+function htmlOf(given: string, most: number): string {
+  const text = shownText(given);
   const html = markdown.render(text);
   const elements = html.split("<").length / 2;
-  return elements > MOST_ELEMENTS ? asTyped(text) : html;
+  return DOMPurify.sanitize(elements > most ? asTyped(text) : html, ALLOWED);
 }
 
-/** Safe HTML of a message's text. Recent results are kept. Text of at most 64 KiB. */
+/** Safe HTML of a message's text, of at most 64 KiB. */
 export function renderMarkdown(text: string): string {
-  return cache.of(text, () => DOMPurify.sanitize(htmlOf(shownText(text)), ALLOWED));
+  return messages.of(text, () => htmlOf(text, MESSAGE_ELEMENTS));
+}
+
+/** Safe HTML of a document, of at most `LIMITS.presentation.markdownCharacters`. */
+export function renderDocument(text: string): string {
+  return documents.of(text, () => htmlOf(text, DOCUMENT_ELEMENTS));
 }
 
 /** Safe HTML of program text, or of any text as it is. */

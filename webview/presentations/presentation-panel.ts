@@ -23,7 +23,7 @@ import type { Reference } from "../composer/draft.ts";
 import { button } from "../controls/toolkit.ts";
 import { follow, View } from "../controls/view.ts";
 import type { Conversation } from "../feed/conversation.ts";
-import { renderMarkdown } from "../feed/markdown.ts";
+import { renderDocument } from "../feed/markdown.ts";
 import type { BlobAddress, Host } from "../hosts/host.ts";
 import { readCsv } from "./csv.ts";
 
@@ -271,7 +271,7 @@ class PresentationsElement extends View {
   #markdown(text: string) {
     const most = LIMITS.presentation.markdownCharacters;
     const shown = text.slice(0, most).toWellFormed();
-    return html`<div class="markdown presentation-text" @click=${this.#onClick}>${unsafeHTML(renderMarkdown(shown))}</div>
+    return html`<div class="markdown presentation-text" @click=${this.#onClick}>${unsafeHTML(renderDocument(shown))}</div>
       ${more(text.length > most)}`;
   }
 
