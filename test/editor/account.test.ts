@@ -69,7 +69,7 @@ describe("an account in the editor", function () {
     });
     [service, browser] = await Promise.all([
       TestService.started({ clock: new MachineClock(), http }),
-      launchBrowser(),
+      launchBrowser({ whole: true }),
     ]);
     ann = await service.member("Ann");
     [office, lab] = await Promise.all([

@@ -46,7 +46,7 @@ describe("agents that a person connects, in the editor", function () {
     const svc = join(bin, "svc");
     writeFileSync(svc, `#!/bin/sh\nexec '${process.execPath}' '${SVC}' "$@"\n`);
     chmodSync(svc, 0o755);
-    browser = await launchBrowser();
+    browser = await launchBrowser({ whole: true });
     editor = await Editor.open(browser, {
       path: [bin],
       settings: { "chat.disableAIFeatures": false, "chat.mcp.access": "all" },

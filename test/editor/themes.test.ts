@@ -103,7 +103,7 @@ describe("the toolkit's controls in the editor's themes", function () {
   };
 
   before(async () => {
-    browser = await launchBrowser();
+    browser = await launchBrowser({ whole: true });
     editor = await Editor.open(browser, {
       universal: true,
       settings: { "window.autoDetectColorScheme": false, "svc.notify.request": false },

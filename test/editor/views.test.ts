@@ -74,7 +74,7 @@ describe("the ticker and Direct connections in the editor", function () {
   };
 
   before(async () => {
-    browser = await launchBrowser();
+    browser = await launchBrowser({ whole: true });
     editor = await Editor.open(browser, { universal: true, settings: { "svc.notify.request": false } });
     [daemon, other] = await Promise.all([
       DaemonProcess.started({ home: editor.home }),

@@ -85,7 +85,7 @@ describe("the extension in the editor", function () {
     const place = mkdtempSync(join(tmpdir(), "svc-log-"));
     log = join(place, "agent");
     agents = agentFolder(log);
-    browser = await launchBrowser();
+    browser = await launchBrowser({ whole: true });
     editor = await Editor.open(browser, {
       path: [agents],
       settings: { "files.autoSave": "off", "diffEditor.useInlineViewWhenSpaceIsLimited": false },

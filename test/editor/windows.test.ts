@@ -43,7 +43,7 @@ describe("windows of several folders, and of strangers", function () {
   };
 
   before(async () => {
-    browser = await launchBrowser();
+    browser = await launchBrowser({ whole: true });
     const settings = { "security.workspace.trust.startupPrompt": "never" };
     editor = await Editor.open(browser, { universal: true, trust: true, settings });
     [others, daemon] = await Promise.all([

@@ -140,7 +140,7 @@ describe("the Workbench in an editor tab", function () {
     lead.result("send", { group_id: groupId, text, to: ["user"], format: "markdown" });
 
   before(async () => {
-    browser = await launchBrowser();
+    browser = await launchBrowser({ whole: true });
     editor = await Editor.open(browser, {
       universal: true,
       settings: { "window.autoDetectColorScheme": false, "workbench.colorTheme": "Dark Modern" },
