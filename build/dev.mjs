@@ -7,6 +7,7 @@ import "./node-version.cjs";
 import { spawn } from "node:child_process";
 import { copyFileSync, mkdirSync, readdirSync, rmSync, watch, writeFileSync } from "node:fs";
 import { basename, join } from "node:path";
+import { alone } from "./alone.mjs";
 import { PAGE_FILES, WEB_BUNDLES } from "./bundles.mjs";
 import { installDependencies } from "./dependencies.mjs";
 import { DEVELOPMENT_MARK, PAGE_FOLDER, PROGRAM } from "./ensure-built.mjs";
@@ -31,7 +32,7 @@ const POLL_MS = 200;
 const WEB_PORT = "8860";
 
 process.chdir(ROOT);
-installDependencies();
+alone(installDependencies);
 const { context } = await import("esbuild");
 
 /** What an agent's terminal says about that agent isn't passed on. */

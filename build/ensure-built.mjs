@@ -5,6 +5,7 @@
 import { spawnSync } from "node:child_process";
 import { existsSync, readdirSync, statSync } from "node:fs";
 import { join } from "node:path";
+import { alone } from "./alone.mjs";
 import { installDependencies } from "./dependencies.mjs";
 
 export const PROGRAM = join("dist", "svc.cjs");
@@ -40,6 +41,10 @@ function newest() {
 }
 
 export function ensureBuilt() {
+  alone(installAndBuild);
+}
+
+function installAndBuild() {
   installDependencies();
   const built = statSync(PROGRAM, { throwIfNoEntry: false });
   const page = statSync(join(PAGE_FOLDER, "index.html"), { throwIfNoEntry: false });

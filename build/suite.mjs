@@ -12,7 +12,7 @@ import { dirname, join } from "node:path";
  * Node's arguments that run mocha; paths, globs and more of mocha's options follow. With tsx among
  * its own options, mocha would start a second process, and answer an interrupt with success.
  */
-const MOCHA = ["--import=tsx", "node_modules/mocha/bin/mocha.js", "--config", "test/mocharc.json"];
+const MOCHA = ["--import=tsx/esm", "node_modules/mocha/bin/mocha.js", "--config", "test/mocharc.json"];
 
 /** As test/reporter.cjs prints it. */
 const CLOSING = /^(\d+) passed, (\d+) failed\n?/gmu;

@@ -2,7 +2,7 @@
  * `npm test` says how it ended: in its exit code and its last line, and why a test failed once.
  */
 import assert from "node:assert/strict";
-import { execFileSync, spawn } from "node:child_process";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
@@ -19,6 +19,8 @@ describe("npm test", () => {
 
   before(() => {
     folder = mkdtempSync(join(tmpdir(), "svc-suite-"));
+    // As this repository's.
+    writeFileSync(join(folder, "package.json"), '{ "type": "module" }');
     writeFileSync(join(folder, "some.test.ts"), TESTS);
   });
   after(() => rmSync(folder, { recursive: true, force: true }));
@@ -71,5 +73,21 @@ describe("npm test", () => {
     assert.match(marked[0]!, /^Unsteady, which is a defect: .*unsteady\.test\.ts$/);
     assert.match(marked.slice(1).join("\n"), /is unsteady:[^]*the first time/);
     assert.match(output, /\{"passed":1,"failed":0\}\n$/);
+  });
+
+  it("loads a module once, also when it is imported later", () => {
+    writeFileSync(join(folder, "class.ts"), "export class Refusal {}\n");
+    const file = join(folder, "once.test.ts");
+    writeFileSync(
+      file,
+      `import { Refusal } from "./class.ts";
+      it("is the same", async () => {
+        const later = await import("./class.ts");
+        if (later.Refusal !== Refusal) throw new Error("loaded twice");
+      });`,
+    );
+    const { status, stdout } = spawnSync(process.execPath, ["build/test.mjs", file], { encoding: "utf8" });
+    assert.equal(stdout.trimEnd().split("\n").at(-1), "1 passed, 0 failed");
+    assert.equal(status, 0);
   });
 });
