@@ -6,14 +6,15 @@
 import "./node-version.cjs";
 import { delimiter, join, sep } from "node:path";
 import { installCached } from "./cache.mjs";
-import { ensureBuilt } from "./ensure-built.mjs";
+import { prepare } from "./prepare.mjs";
 import { runHere, runSuite, testFiles } from "./suite.mjs";
 
 const VERSIONS = ["22.23.3", "24.21.0"];
 const ELSEWHERE = ["agents", "browser", "editor", "interop", "package", "withstand"];
 
 const files = process.argv.slice(2);
-ensureBuilt();
+const usual = testFiles("test").filter((file) => !ELSEWHERE.includes(file.split(sep)[1]));
+await prepare(files.length === 0 ? usual : files);
 
 /** Runs the tests on one version; says whether they passed. */
 async function passes(version) {
@@ -34,7 +35,7 @@ async function passes(version) {
   const { passed, failed } = await runSuite({
     node,
     environment,
-    files: testFiles("test").filter((file) => !ELSEWHERE.includes(file.split(sep)[1])),
+    files: usual,
     show(output, isGood) {
       if (!isGood || output.startsWith("\nUnsteady")) process.stdout.write(output);
     },

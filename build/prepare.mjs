@@ -1,32 +1,30 @@
-/** What the suites of test/ need besides npm's packages and the build. */
+/** Sets up what tests need besides the sources: npm's packages, dist/, and programs. */
 import { spawnSync } from "node:child_process";
 import { installAgents } from "./agents.mjs";
+import { alone } from "./alone.mjs";
+import { installDependencies } from "./dependencies.mjs";
 import { installEditor } from "./editor.mjs";
+import { ensureBuilt } from "./ensure-built.mjs";
+import { needsOf } from "./needs.mjs";
 import { requireCommands } from "./prerequisites.mjs";
 
 /**
- * Installs what is missing for the tests in these folders of test/, such as `browser`. Ends this
- * process when it can't.
+ * Installs and builds what is missing for these test files, paths below test/. Ends this process
+ * when it can't.
  */
-export function prepare(folders) {
-  requireCommands({
-    chromium: "chromium",
-    "chromium-headless-shell": "chromium-headless-shell",
-    caddy: "caddy",
-    cc: "gcc",
-    git: "git",
-    pg_ctlcluster: "postgresql",
-    "/usr/sbin/pgbouncer": "pgbouncer",
-    "gnutls-cli": "gnutls-bin",
-    "/usr/include/gnutls/gnutls.h": "libgnutls28-dev",
-  });
-  if (folders.includes("agents"))
+export async function prepare(files) {
+  alone(installDependencies);
+  const { build, programs } = await needsOf(files);
+  if (build) ensureBuilt();
+  requireCommands(programs);
+  const uses = (folder) => files.some((file) => file.split(/[\\/]/)[1] === folder);
+  if (uses("agents"))
     orEnd("the real agents aren't there", () => {
       process.env.SVC_AGENTS_BIN = installAgents();
       process.env.SVC_AGENTS_NEWEST_BIN = installAgents("newest");
       process.env.SVC_AGENTS_OTHERS_BIN = installAgents("others");
     });
-  if (folders.includes("editor")) {
+  if (uses("editor")) {
     orEnd("the editor isn't there", () => installEditor());
     const { status } = spawnSync(process.execPath, ["build/vsix.mjs"], { stdio: "inherit" });
     if (status !== 0) process.exit(status ?? 1);

@@ -1,12 +1,12 @@
 /** Installs what the tests need besides npm packages, from Debian's packages. */
 import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
-
-const SEARCH = ["/usr/bin", "/usr/local/bin", "/bin"];
+import { delimiter, join } from "node:path";
 
 function found(command) {
   if (command.startsWith("/")) return existsSync(command);
-  return SEARCH.some((folder) => existsSync(`${folder}/${command}`));
+  const folders = (process.env.PATH ?? "").split(delimiter).filter(Boolean);
+  return folders.some((folder) => existsSync(join(folder, command)));
 }
 
 /**

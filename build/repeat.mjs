@@ -7,9 +7,8 @@
 import "./node-version.cjs";
 import { spawn } from "node:child_process";
 import { statSync } from "node:fs";
-import { normalize, sep } from "node:path";
+import { normalize } from "node:path";
 import { parseArgs } from "node:util";
-import { ensureBuilt } from "./ensure-built.mjs";
 import { prepare } from "./prepare.mjs";
 import { reasons, runFiles, testFiles } from "./suite.mjs";
 
@@ -32,8 +31,7 @@ if (
 }
 const files = positionals.flatMap((path) => (statSync(path).isDirectory() ? testFiles(path) : [path]));
 
-ensureBuilt();
-prepare(files.map((file) => normalize(file).split(sep)[1]));
+await prepare(files.map((file) => normalize(file)));
 /** Ends with this process, also when that is killed: its input ends then. */
 const LOOP = `process.stdin.on("end", () => process.exit()).resume();
 (function turn() { for (const end = Date.now() + 50; Date.now() < end; ); setImmediate(turn); })();`;

@@ -1,6 +1,6 @@
 /**
- * `npm test [-- FILES]`: sets up what is missing, builds, and runs mocha over real parts. Works on
- * a fresh clone. FILES narrow the run: paths or globs below test/, then mocha's options, or those
+ * `npm test [-- FILES]`: sets up and builds what its tests need, and runs mocha over real parts.
+ * Works on a fresh clone. FILES narrow the run: paths or globs below test/, then mocha's options, or those
  * alone.
  * `--withstand`, `--package`, `--agents` and `--editor` in front of them run the longer suites of
  * these names instead. Files that fail run once more, alone (build/suite.mjs). The last line is
@@ -8,7 +8,6 @@
  */
 import "./node-version.cjs";
 import { sep } from "node:path";
-import { ensureBuilt } from "./ensure-built.mjs";
 import { prepare } from "./prepare.mjs";
 import { runHere, runSuite, testFiles } from "./suite.mjs";
 
@@ -17,9 +16,6 @@ const LONGER = ["agents", "editor", "package", "withstand"];
 /** Those that nobody repeats: a failure is evidence, however rare it is. */
 const ONCE = ["package", "withstand"];
 const [first, ...rest] = process.argv.slice(2);
-
-ensureBuilt();
-prepare([first?.replace(/^--/, "")]);
 
 /** Runs these files, shows again what failed, and ends this process. */
 async function runAll(files, atOnce) {
@@ -37,12 +33,14 @@ async function runAll(files, atOnce) {
   process.exit(failed === 0 ? 0 : 1);
 }
 
-const usual = testFiles("test").filter((file) => !LONGER.includes(file.split(sep)[1]));
-if (first === undefined) await runAll(usual);
 const longer = LONGER.find((folder) => first === `--${folder}`);
-if (longer !== undefined && !ONCE.includes(longer) && rest.length === 0)
-  await runAll(testFiles(`test/${longer}`), 1);
-const narrowing = longer === undefined ? [first, ...rest] : rest;
-const namesFiles = narrowing[0]?.startsWith("-") === false;
-const all = longer === undefined ? usual : [`test/${longer}/**/*.test.ts`];
-process.exit(runHere(namesFiles ? narrowing : [...all, ...narrowing]) ? 0 : 1);
+const args = longer === undefined ? process.argv.slice(2) : rest;
+const options = args.findIndex((arg) => arg.startsWith("-"));
+const named = options === -1 ? args : args.slice(0, options);
+const all = testFiles("test").filter((file) => {
+  const folder = file.split(sep)[1];
+  return longer === undefined ? !LONGER.includes(folder) : folder === longer;
+});
+await prepare(named.length === 0 ? all : named);
+if (args.length === 0 && !ONCE.includes(longer)) await runAll(all, longer === undefined ? undefined : 1);
+process.exit(runHere(named.length === 0 ? [...all, ...args] : args) ? 0 : 1);

@@ -23,11 +23,11 @@ import { RealFiles } from "../../platform/real-files.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { ENVIRONMENT } from "../../shared/names.ts";
 import { verifies } from "../requirements.ts";
+import { SVC } from "../support/daemon-process.ts";
 import { until } from "../support/until.ts";
 import { type Served, SOCKET_KEY, serve, TOKEN } from "./served.ts";
 import { claude, openSetting, type Setting } from "./setting.ts";
 
-const SVC = join(import.meta.dirname, "../../dist/svc.cjs");
 const files = new RealFiles();
 
 interface Ended {
