@@ -21,6 +21,20 @@ const parts = [
   "assembly",
 ].map((name) => `daemon/${name}`);
 
+/** Circles between folders next to each other that are still there. No other may come. */
+exports.circles = [
+  "account: connections, devices, directory",
+  "account: members, pages",
+  "daemon/http: api, streams, web",
+  "daemon/ledger: index, store",
+  "daemon/messaging: inbox, messages, projection",
+  "daemon/peers: catalog, outbox, sending",
+  "daemon/runtimes: input, launch, terminal",
+  "extension: agents, commands, terminals",
+  "webview: actors, composer, connections, feed, groups, presentations, questions, terminals",
+  "webview: controls, hosts",
+];
+
 /**
  * The front of a folder (docs/architecture.md#fronts): the files that code outside of it may
  * import. Tests and benchmarks may import any. A layer inside another one is outside of it.

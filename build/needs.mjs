@@ -15,6 +15,7 @@ export const NEEDS = {
   "test/cli/worktrees.test.ts": { git: "git" },
   "test/docs/english.test.ts": { git: "git" },
   "test/docs/links.test.ts": { git: "git" },
+  "test/gates/gates.test.ts": { git: "git" },
   "test/groups/scopes.test.ts": { git: "git" },
   "test/package/package.test.ts": { build: true },
   "test/package/vsix.test.ts": { build: true },

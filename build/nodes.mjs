@@ -10,7 +10,7 @@ import { prepare } from "./prepare.mjs";
 import { runHere, runSuite, testFiles } from "./suite.mjs";
 
 const VERSIONS = ["22.23.3", "24.21.0"];
-const ELSEWHERE = ["agents", "browser", "editor", "interop", "package", "withstand"];
+const ELSEWHERE = ["agents", "browser", "editor", "gates", "interop", "package", "withstand"];
 
 const files = process.argv.slice(2);
 const usual = testFiles("test").filter((file) => !ELSEWHERE.includes(file.split(sep)[1]));

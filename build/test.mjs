@@ -1,10 +1,9 @@
 /**
  * `npm test [-- FILES]`: sets up and builds what its tests need, and runs mocha over real parts.
- * Works on a fresh clone. FILES narrow the run: paths or globs below test/, then mocha's options, or those
- * alone.
- * `--withstand`, `--package`, `--agents` and `--editor` in front of them run the longer suites of
- * these names instead. Files that fail run once more, alone (build/suite.mjs). The last line is
- * `N passed, N failed`.
+ * Works on a fresh clone. FILES narrow the run: paths or globs below test/, then mocha's options,
+ * or those alone. `--withstand`, `--package`, `--gates`, `--agents` and `--editor` in front of them
+ * run the longer suites of these names instead. Files that fail run once more, alone
+ * (build/suite.mjs). The last line is `N passed, N failed`.
  */
 import "./node-version.cjs";
 import { sep } from "node:path";
@@ -12,9 +11,9 @@ import { prepare } from "./prepare.mjs";
 import { runHere, runSuite, testFiles } from "./suite.mjs";
 
 /** Suites that take longer, each a folder of test/. */
-const LONGER = ["agents", "editor", "package", "withstand"];
+const LONGER = ["agents", "editor", "gates", "package", "withstand"];
 /** Those that nobody repeats: a failure is evidence, however rare it is. */
-const ONCE = ["package", "withstand"];
+const ONCE = ["gates", "package", "withstand"];
 const [first, ...rest] = process.argv.slice(2);
 
 /** Runs these files, shows again what failed, and ends this process. */

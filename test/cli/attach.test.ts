@@ -8,67 +8,16 @@ import { TerminalOutput } from "../../client/terminal-output.ts";
 import { API_PREFIX } from "../../shared/names.ts";
 import { Setting } from "../runtimes/setting.ts";
 import { TerminalClient } from "../runtimes/terminal-client.ts";
-import { plainEnvironment, SVC } from "../support/daemon-process.ts";
+import { SVC } from "../support/daemon-process.ts";
+import { Terminal } from "../support/terminal.ts";
 import { until } from "../support/until.ts";
 import { run } from "./svc.ts";
 
 const require = createRequire(import.meta.url);
-const pty = require("@lydell/node-pty") as typeof import("@lydell/node-pty");
 const headless = require("@xterm/headless") as typeof import("@xterm/headless");
 
-/**
- * A shell that runs the command, then says how that ended and whether the terminal is as it was.
- */
-class Terminal {
-  text = "";
-  readonly #pty: import("@lydell/node-pty").IPty;
-
-  constructor(home: string, args: readonly string[]) {
-    const command = ["actor", "attach", ...args].map((word) => `'${word}'`).join(" ");
-    const script = `'${process.execPath}' '${SVC}' ${command}; echo "code $?"; stty -a`;
-    this.#pty = pty.spawn("sh", ["-c", script], {
-      env: { ...plainEnvironment(), SVC_HOME: home, TERM: "xterm-256color" },
-      cols: 100,
-      rows: 30,
-    });
-    this.#pty.onData((data) => (this.text += data));
-  }
-
-  type(keys: string): void {
-    this.#pty.write(keys);
-  }
-
-  resize(columns: number, rows: number): void {
-    this.#pty.resize(columns, rows);
-  }
-
-  shows(pattern: RegExp): Promise<boolean> {
-    return until(`the terminal shows ${pattern.source}`, () => pattern.test(this.text)).catch(
-      (cause: unknown) => {
-        throw new Error(JSON.stringify(this.text.slice(-2000)), { cause });
-      },
-    );
-  }
-
-  /** The exit code, once the terminal is known to be as it was. */
-  async ended(): Promise<number> {
-    await this.shows(/code \d+[^]*[^-]icanon[^]*[^-]echo /);
-    return Number(/code (\d+)/.exec(this.text)![1]);
-  }
-
-  /** Ends the command from outside, as `kill` does. */
-  interrupt(): void {
-    const shell = this.#pty.pid;
-    process.kill(
-      Number.parseInt(readFileSync(`/proc/${shell}/task/${shell}/children`, "utf8"), 10),
-      "SIGTERM",
-    );
-  }
-
-  kill(): void {
-    this.#pty.kill("SIGKILL");
-  }
-}
+/** The last of what `stty -a` says. */
+const AS_IT_WAS = /[^-]icanon[^]*[^-]echo /;
 
 describe("svc actor attach", () => {
   let setting: Setting;
@@ -93,9 +42,17 @@ describe("svc actor attach", () => {
   });
 
   const attach = (...args: string[]): Terminal => {
-    const terminal = new Terminal(setting.home, [...args, "--group", setting.group_id]);
+    const command = [process.execPath, SVC, "actor", "attach", ...args, "--group", setting.group_id];
+    const env = { SVC_HOME: setting.home, TERM: "xterm-256color" };
+    const terminal = new Terminal(command, { env, columns: 100, then: "stty -a" });
     terminals.push(terminal);
     return terminal;
+  };
+  /** The exit code of one that left its terminal as it was. */
+  const ended = async (terminal: Terminal): Promise<number> => {
+    const code = await terminal.ended();
+    assert.match(terminal.text, AS_IT_WAS);
+    return code;
   };
   /** Another viewer, as the Workbench is one. */
   const viewer = async (): Promise<TerminalClient> => {
@@ -129,7 +86,7 @@ describe("svc actor attach", () => {
     other.send({ type: "take" });
     await until("it is told", () => terminal.text.slice(before).includes("someone else is writing"));
     terminal.type("\u001d");
-    assert.equal(await terminal.ended(), 0);
+    assert.equal(await ended(terminal), 0);
     assert.match(terminal.text, /Detached from shell\. It keeps running/);
     assert.notEqual((await setting.presence("shell")).state, "stopped");
     other.close();
@@ -145,16 +102,16 @@ describe("svc actor attach", () => {
     terminal.type("echo again-$((3+3))\r");
     await terminal.shows(/again-6/);
     await setting.daemon.stop();
-    assert.equal(await terminal.ended(), 3);
+    assert.equal(await ended(terminal), 3);
   });
 
   it("refuses what it can't show, and leaves the terminal as it was", async () => {
     const nobody = attach("nobody");
-    assert.equal(await nobody.ended(), 1);
+    assert.equal(await ended(nobody), 1);
     const { group_id: groupId } = setting;
     await setting.client.result("actor_add", { group_id: groupId, actor_id: "outside" });
     const outside = attach("outside");
-    assert.equal(await outside.ended(), 1);
+    assert.equal(await ended(outside), 1);
     const piped = await run(["actor", "attach", "shell", "--group", groupId], { home: setting.home });
     assert.equal(piped.code, 2);
     assert.match(piped.err, /must be a terminal/);
@@ -164,8 +121,10 @@ describe("svc actor attach", () => {
   it("leaves the terminal as it was when a signal ends it", async () => {
     const terminal = attach("shell", "--take");
     await terminal.shows(/you write/);
-    terminal.interrupt();
-    assert.equal(await terminal.ended(), 143);
+    // As `kill` does.
+    const children = readFileSync(`/proc/${terminal.pid}/task/${terminal.pid}/children`, "utf8");
+    process.kill(Number.parseInt(children, 10), "SIGTERM");
+    assert.equal(await ended(terminal), 143);
   });
 
   it("passes on no question in disguise, whatever a program writes", async () => {

@@ -2,7 +2,6 @@
 import assert from "node:assert/strict";
 import { once } from "node:events";
 import { mkdtempSync, readFileSync, rmSync, statSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { qrCode } from "../../cli/qr-code.ts";
@@ -10,11 +9,9 @@ import { FailingProxy } from "../account/failing-proxy.ts";
 import { type TestBrowser, TestService } from "../account/service.ts";
 import { DaemonProcess, plainEnvironment, SVC } from "../support/daemon-process.ts";
 import { MachineClock } from "../support/manual-clock.ts";
+import { Terminal } from "../support/terminal.ts";
 import { until } from "../support/until.ts";
 import { collect, type Ran, run, start } from "./svc.ts";
-
-const require = createRequire(import.meta.url);
-const pty = require("@lydell/node-pty") as typeof import("@lydell/node-pty");
 
 describe("svc link", function () {
   this.timeout(60_000);
@@ -53,29 +50,17 @@ describe("svc link", function () {
     try {
       const asked = join(folder, "asked");
       writeFileSync(join(folder, "xdg-open"), `#!/bin/sh\nprintf %s "$1" >'${asked}'\n`, { mode: 0o755 });
-      const environment = plainEnvironment();
-      const shown = pty.spawn(
-        process.execPath,
-        [SVC, "link", "--account", proxy.origin, "--open", "--no-wait"],
-        {
-          env: {
-            ...environment,
-            SVC_HOME: daemon.home,
-            DISPLAY: ":0",
-            PATH: `${folder}${delimiter}${environment["PATH"]}`,
-          },
-          cols: 120,
-        },
-      );
-      let text = "";
-      shown.onData((data) => (text += data));
-      const code = await new Promise((resolve) => {
-        shown.onExit(({ exitCode }) => resolve(exitCode));
-      });
+      const command = [process.execPath, SVC, "link", "--account", proxy.origin, "--open", "--no-wait"];
+      const path = `${folder}${delimiter}${plainEnvironment()["PATH"]}`;
+      const env = { SVC_HOME: daemon.home, DISPLAY: ":0", PATH: path };
+      const terminal = new Terminal(command, { env, columns: 120 });
+      const code = await terminal.ended();
+      terminal.kill();
+      const { text } = terminal;
       assert.equal(code, 0, text);
       const { pending } = await daemon.client().result("account_show", {});
       const page = pending!.verification_uri_complete;
-      await until("the whole text", () => text.includes("Opened in the browser."));
+      assert.ok(text.includes("Opened in the browser."), text);
       const lines = text.split("\r\n");
       assert.ok(lines.includes(`Open ${page}`), text);
       for (const line of qrCode(page)) assert.ok(lines.includes(line), text);

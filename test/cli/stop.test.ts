@@ -3,9 +3,9 @@ import assert from "node:assert/strict";
 import { chmodSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import * as pty from "@lydell/node-pty";
 import type { DaemonClient } from "../../client/client.ts";
-import { DaemonProcess, plainEnvironment, SVC } from "../support/daemon-process.ts";
+import { DaemonProcess, SVC } from "../support/daemon-process.ts";
+import { Terminal } from "../support/terminal.ts";
 import { until } from "../support/until.ts";
 import { run } from "./svc.ts";
 
@@ -71,20 +71,15 @@ describe("svc daemon stop beside agents", function () {
 
   /** Answers the question at a terminal with this key. */
   async function answered(key: string): Promise<{ code: number; shown: string }> {
-    const terminal = pty.spawn(process.execPath, [SVC, "daemon", "stop"], {
-      env: { ...plainEnvironment(), SVC_HOME: daemon.home },
-      cols: 200,
-    });
-    let shown = "";
-    let isAnswered = false;
-    terminal.onData((data) => {
-      shown += data;
-      if (isAnswered || !shown.includes("Stop the daemon? [y/N]")) return;
-      isAnswered = true;
-      terminal.write(key);
-    });
-    const code = await new Promise<number>((resolve) => terminal.onExit(({ exitCode }) => resolve(exitCode)));
-    return { code, shown };
+    const command = [process.execPath, SVC, "daemon", "stop"];
+    const terminal = new Terminal(command, { env: { SVC_HOME: daemon.home } });
+    try {
+      await terminal.shows(/Stop the daemon\? \[y\/N\]/);
+      terminal.type(key);
+      return { code: await terminal.ended(), shown: terminal.text };
+    } finally {
+      terminal.kill();
+    }
   }
 
   it("names who works, quotes their Group, and stops nothing without a yes", async () => {

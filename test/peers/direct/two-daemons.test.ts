@@ -1,7 +1,6 @@
 import assert from "node:assert/strict";
 import { createHash, randomBytes, randomUUID } from "node:crypto";
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
-import { createRequire } from "node:module";
 import { join } from "node:path";
 import { freePort } from "../../../demo/free-port.ts";
 import { INVISIBLE } from "../../../shared/invisible.ts";
@@ -10,11 +9,10 @@ import { PRODUCT_VERSION } from "../../../shared/version.ts";
 import { parseInvitationText } from "../../../shared/wire/v1/direct.ts";
 import { run } from "../../cli/svc.ts";
 import { verifies } from "../../requirements.ts";
-import { plainEnvironment, SVC } from "../../support/daemon-process.ts";
+import { SVC } from "../../support/daemon-process.ts";
+import { Terminal } from "../../support/terminal.ts";
 import { until } from "../../support/until.ts";
 import { connect, online, Side } from "./two-homes.ts";
-
-const pty = createRequire(import.meta.url)("@lydell/node-pty") as typeof import("@lydell/node-pty");
 
 interface Attached {
   attachments: { name: string; sha256: string; bytes: number }[];
@@ -308,26 +306,19 @@ describe("svc direct", function () {
     await host.client.result("connect_direct_configure", { listener: { bind: at, address: at } });
     const { invitation } = await host.client.result("connect_direct_invite", { group_id: host.group_id });
     for (const key of ["\u0003", "\u0004"]) {
-      const terminal = pty.spawn(process.execPath, [SVC, "direct", "join"], {
-        env: { ...plainEnvironment(), SVC_HOME: joiner.daemon.home },
-        cols: 2000,
-      });
-      let shown = "";
-      let step = 0;
-      terminal.onData((data) => {
-        shown += data;
-        if (step === 0 && shown.includes("press Enter")) {
-          step = 1;
-          terminal.write(`${invitation}\r`);
-        } else if (step === 1 && shown.includes("[y/N]")) {
-          step = 2;
-          terminal.write(key);
-        }
-      });
-      const { exitCode } = await new Promise<{ exitCode: number }>((resolve) => terminal.onExit(resolve));
-      assert.equal(exitCode, 1, shown);
-      assert.match(shown, /Nothing was changed/u);
-      assert.doesNotMatch(shown, /Error|node:/u);
+      const command = [process.execPath, SVC, "direct", "join"];
+      const terminal = new Terminal(command, { env: { SVC_HOME: joiner.daemon.home }, columns: 2000 });
+      try {
+        await terminal.shows(/press Enter/);
+        terminal.type(`${invitation}\r`);
+        await terminal.shows(/\[y\/N\]/);
+        terminal.type(key);
+        assert.equal(await terminal.ended(), 1, terminal.text);
+        assert.match(terminal.text, /Nothing was changed/u);
+        assert.doesNotMatch(terminal.text, /Error|node:/u);
+      } finally {
+        terminal.kill();
+      }
     }
     const { relations } = await joiner.client.result("connect_direct_status", { group_id: joiner.group_id });
     const { id } = parseInvitationText(invitation)!;
