@@ -37,6 +37,8 @@ export function createManifest(): Manifest {
     version: PRODUCT_VERSION,
     private: true,
     license: "UNLICENSED",
+    // Of its sources; what it loads is named `.cjs`.
+    type: "module",
     icon: "media/icon.png",
     categories: ["AI", "Chat", "Other"],
     keywords: ["agents", "claude", "codex", "mcp", "multi-agent"],
