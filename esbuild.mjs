@@ -31,9 +31,12 @@ import {
   WEBVIEW_BUNDLES,
   WORKER_BUNDLES,
 } from "./build/bundles.mjs";
+import { bundledPackages, notices } from "./build/notices.mjs";
 import { entryPoints, WEB_OPTIONS, WORKER_OPTIONS } from "./build/web-options.mjs";
 
 const OUT = "dist";
+/** A build of one part leaves it. */
+const NOTICES = "THIRD_PARTY_NOTICES";
 
 /** Loads a TypeScript module of the build itself. */
 async function load(entry) {
@@ -161,7 +164,7 @@ async function buildForNode() {
     }
     writeLauncher(join(folder, "svc.cjs"));
     moveIntoPlace(folder);
-    return sizesOf(outputs);
+    return { sizes: sizesOf(outputs), outputs };
   } finally {
     rmSync(folder, { recursive: true, force: true });
   }
@@ -178,7 +181,7 @@ function moveIntoPlace(folder) {
   const files = readdirSync(folder).sort((a, b) => Number(isEntry(a)) - Number(isEntry(b)));
   for (const file of files) renameSync(join(folder, file), join(OUT, file));
   for (const { name } of readdirSync(OUT, { withFileTypes: true }).filter((entry) => entry.isFile()))
-    if (!files.includes(name)) rmSync(join(OUT, name), { force: true });
+    if (!files.includes(name) && name !== NOTICES) rmSync(join(OUT, name), { force: true });
 }
 
 function isEntry(file) {
@@ -209,7 +212,8 @@ async function buildExtension() {
   const folder = join(top, "extension");
   const place = join(OUT, "extension");
   try {
-    const { outputFiles } = await build({
+    const { outputFiles, metafile } = await build({
+      metafile: true,
       bundle: true,
       platform: "node",
       target: "node20.19",
@@ -249,10 +253,11 @@ async function buildExtension() {
     const bytesOf = (name) =>
       sizes.get(`${name}.cjs`) +
       (name === "extension" ? chunks.reduce((sum, [, bytes]) => sum + bytes, 0) : 0);
-    return [
-      ...EXTENSION_BUNDLES.map(({ name, budget }) => ({ name, bytes: bytesOf(name), budget })),
-      ...pages,
-    ];
+    const own = EXTENSION_BUNDLES.map(({ name, budget }) => ({ name, bytes: bytesOf(name), budget }));
+    return {
+      sizes: [...own, ...pages.sizes],
+      outputs: { ...metafile.outputs, ...pages.outputs },
+    };
   } finally {
     rmSync(top, { recursive: true, force: true });
   }
@@ -288,11 +293,12 @@ async function buildWebviews(outdir) {
     minify: true,
     metafile: true,
   });
-  return WEBVIEW_BUNDLES.map(({ name, budget }) => {
+  const sizes = WEBVIEW_BUNDLES.map(({ name, budget }) => {
     const first = [...firstLoad(metafile, name)];
     const bytes = first.reduce((sum, file) => sum + statSync(join(outdir, file)).size, 0);
     return { name: `${name} tab`, bytes, budget };
   });
+  return { sizes, outputs: metafile.outputs };
 }
 
 async function buildForBrowsers() {
@@ -300,7 +306,7 @@ async function buildForBrowsers() {
   const place = join(OUT, "webview");
   try {
     const { metafile } = await build({ ...WEB_OPTIONS, outdir: folder, minify: true, metafile: true });
-    await build({ ...WORKER_OPTIONS, outdir: folder, minify: true });
+    const worker = await build({ ...WORKER_OPTIONS, outdir: folder, minify: true, metafile: true });
     const sizes = compressForBrowsers(folder);
     const rows = WEB_BUNDLES.flatMap(({ name, budget, laterBudget }) => {
       const first = firstLoad(metafile, name);
@@ -320,7 +326,7 @@ async function buildForBrowsers() {
     chmodSync(folder, 0o755);
     if (existsSync(place)) renameSync(place, `${folder}-old`);
     renameSync(folder, place);
-    return rows;
+    return { sizes: rows, outputs: { ...metafile.outputs, ...worker.metafile.outputs } };
   } finally {
     rmSync(folder, { recursive: true, force: true });
     rmSync(`${folder}-old`, { recursive: true, force: true });
@@ -385,5 +391,10 @@ if (wanted.includes(undefined)) {
   console.error(`There is no part ${only}: node, web or extension.`);
   process.exit(2);
 }
-const sizes = await Promise.all(wanted.map((make) => make()));
-if (!reportSizes(sizes.flat())) process.exit(1);
+const built = await Promise.all(wanted.map((make) => make()));
+// Those of one part say nothing of the others.
+if (only === undefined) {
+  const packages = built.flatMap(({ outputs }) => bundledPackages(outputs));
+  writeFileSync(join(OUT, NOTICES), notices(packages));
+}
+if (!reportSizes(built.flatMap(({ sizes }) => sizes))) process.exit(1);

@@ -1,7 +1,7 @@
 /**
  * Checks the import rules with dependency-cruiser, and that no folder is in a circle with those
- * next to it, but for a list that only shrinks (build/layers.cjs). It exits with 0 if it couldn't read TypeScript
- * at all, so the modules that it saw are counted.
+ * next to it, except for a list that only shrinks (build/layers.cjs). dependency-cruiser exits with
+ * 0 if it couldn't read TypeScript at all, so the modules that it saw are counted.
  */
 import { spawnSync } from "node:child_process";
 import rules from "./layers.cjs";

@@ -17,6 +17,7 @@ export const NEEDS = {
   "test/docs/links.test.ts": { git: "git" },
   "test/gates/gates.test.ts": { git: "git" },
   "test/groups/scopes.test.ts": { git: "git" },
+  "test/package/notices.test.ts": { build: true },
   "test/package/package.test.ts": { build: true },
   "test/package/vsix.test.ts": { build: true },
   "test/interop/caddy.test.ts": { caddy: "caddy" },

@@ -7,8 +7,8 @@
 export function siblingCircles(modules) {
   const found = [];
   for (const [folder, imports] of importsBetweenSiblings(modules))
-    for (const circle of circles(imports)) found.push(`${folder}: ${circle.sort().join(", ")}`);
-  return found.sort();
+    for (const circle of circles(imports)) found.push(`${folder}: ${circle.toSorted(compare).join(", ")}`);
+  return found.toSorted(compare);
 }
 
 /** For each folder, which of the folders in it imports from which others. */
@@ -33,10 +33,12 @@ function circles(imports) {
   for (const [name, all] of reached) {
     if (!all.has(name)) continue;
     const circle = [...all].filter((other) => reached.get(other)?.has(name));
-    groups.set(circle.sort().join(), circle);
+    groups.set(circle.toSorted(compare).join(), circle);
   }
   return [...groups.values()];
 }
+
+const compare = (one, other) => (one < other ? -1 : 1);
 
 function reach(imports, begin) {
   const reached = new Set();

@@ -20,7 +20,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { basename, join, resolve } from "node:path";
 import { createVSIX } from "@vscode/vsce";
 import { VSIX_BUDGETS } from "./bundles.mjs";
 import { installCached } from "./cache.mjs";
@@ -28,6 +28,7 @@ import { installCached } from "./cache.mjs";
 const OUT = join("dist", "vsix");
 /** What goes into an extension beside its built files. */
 const MANIFEST = ["package.json", "package.nls.json", "README.md", "CHANGELOG.md", "media"];
+const LEGAL = ["LICENSE", join("dist", "THIRD_PARTY_NOTICES")];
 const THIS = `${process.platform}-${process.arch}`;
 /** What `svc` needs from npm at run time: its dependencies, as package.json names them. */
 const { version, dependencies } = JSON.parse(readFileSync("package.json", "utf8"));
@@ -73,6 +74,7 @@ function stage(folder, target) {
   for (const name of MANIFEST) copy(join("extension", name), join(folder, name));
   // Everything in the folder is meant to be in the file.
   writeFileSync(join(folder, ".vscodeignore"), "");
+  for (const path of LEGAL) copy(path, join(folder, basename(path)));
   copy(join("dist", "extension"), join(folder, "dist"));
   if (target === null) return;
   const daemon = join(folder, "daemon");
@@ -114,7 +116,6 @@ async function pack(target) {
       cwd: folder,
       packagePath: join(process.cwd(), packagePath),
       dependencies: false,
-      skipLicense: true,
       allowMissingRepository: true,
       // The pictures of the README are in the file.
       rewriteRelativeLinks: false,

@@ -36,7 +36,7 @@ export function createManifest(): Manifest {
     ),
     version: PRODUCT_VERSION,
     private: true,
-    license: "UNLICENSED",
+    license: "Apache-2.0",
     // Of its sources; what it loads is named `.cjs`.
     type: "module",
     icon: "media/icon.png",

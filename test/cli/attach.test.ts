@@ -44,7 +44,7 @@ describe("svc actor attach", () => {
   const attach = (...args: string[]): Terminal => {
     const command = [process.execPath, SVC, "actor", "attach", ...args, "--group", setting.group_id];
     const env = { SVC_HOME: setting.home, TERM: "xterm-256color" };
-    const terminal = new Terminal(command, { env, columns: 100, then: "stty -a" });
+    const terminal = new Terminal(command, { env, columns: 100, after: "stty -a" });
     terminals.push(terminal);
     return terminal;
   };

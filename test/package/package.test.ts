@@ -66,7 +66,8 @@ describe("the packed tarball", function () {
       "websocket.cjs",
     ]);
     const maps = code.filter((name) => name !== "svc.cjs").map((name) => `${name}.map`);
-    assert.deepEqual(shipped.sort(), [...code, ...maps, "webview"].sort());
+    assert.deepEqual(shipped.sort(), [...code, ...maps, "THIRD_PARTY_NOTICES", "webview"].sort());
+    assert.ok(existsSync(join(installed, "LICENSE")));
     const own = readdirSync(join(ROOT, "dist")).filter((name) => !["extension", "vsix"].includes(name));
     assert.deepEqual(own.sort(), shipped);
   });

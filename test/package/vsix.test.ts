@@ -38,6 +38,8 @@ describe("the extension's files for other platforms", function () {
       assert.deepEqual(packages.sort(), [...natives, ...shared].sort(), target);
       for (const name of [
         "package.json",
+        "LICENSE",
+        "THIRD_PARTY_NOTICES",
         "dist/extension.cjs",
         "daemon/dist/svc.cjs",
         "daemon/dist/daemon.mjs",

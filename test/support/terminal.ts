@@ -10,7 +10,7 @@ const ENDED = /\[code (\d+)\]/u;
 
 /**
  * Runs a program in a terminal, under a shell that outlives it until `kill`: with libuv before
- * 1.51 (Node 20), what a terminal's last process writes can be lost at its end. `then` is a further
+ * 1.51 (Node 20), what a terminal's last process writes can be lost at its end. `after` is a further
  * command of that shell, after the program.
  */
 export class Terminal {
@@ -22,10 +22,10 @@ export class Terminal {
     {
       env = {},
       columns = 200,
-      then = ":",
-    }: { env?: NodeJS.ProcessEnv; columns?: number; then?: string } = {},
+      after = ":",
+    }: { env?: NodeJS.ProcessEnv; columns?: number; after?: string } = {},
   ) {
-    const script = `"$@"; code=$?; ${then}; echo "[code $code]"; exec sleep 100000`;
+    const script = `"$@"; code=$?; ${after}; echo "[code $code]"; exec sleep 100000`;
     this.#pty = pty.spawn("sh", ["-c", script, "sh", ...command], {
       env: { ...plainEnvironment(), ...env },
       cols: columns,

@@ -1,0 +1,1 @@
+export const WEBVIEW_BUNDLES: readonly { name: string; entry: string; budget: number }[];
