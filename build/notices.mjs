@@ -33,7 +33,10 @@ export function bundledPackages(outputs) {
   return [...folders];
 }
 
-/** The text for the packages in these folders, each named once. Throws for one without a licence's text. */
+/**
+ * The text for the packages in these folders, each named once. Throws for one without a licence's
+ * text.
+ */
 export function notices(folders) {
   return `This file names the packages of others in svc's built files, with their licences.\n${[
     ...new Set(folders),

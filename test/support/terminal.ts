@@ -9,9 +9,9 @@ const pty = createRequire(import.meta.url)("@lydell/node-pty") as typeof import(
 const ENDED = /\[code (\d+)\]/u;
 
 /**
- * Runs a program in a terminal, under a shell that outlives it until `kill`: with libuv before
- * 1.51 (Node 20), what a terminal's last process writes can be lost at its end. `after` is a further
- * command of that shell, after the program.
+ * Runs a program in a terminal, under a shell that outlives it until `kill`: with Node 20's libuv,
+ * what a terminal's last process writes can be lost at its end. `after` is a further command of
+ * that shell, after the program.
  */
 export class Terminal {
   text = "";
