@@ -20,6 +20,7 @@ import type { MessageElement } from "./message.ts";
 const PAGE_AT = 900;
 const END_AT = 24;
 const KEEP_AFTER_MS = 200;
+const FOUND_MS = 1600;
 
 /** Where the person goes in a conversation: to a row, or to the oldest one. */
 interface Way {
@@ -49,6 +50,7 @@ class FeedElement extends View {
   #restored: Conversation | null = null;
   #keepTimer: ReturnType<typeof setTimeout> | null = null;
   #resizes: ResizeObserver | null = null;
+  #marked: ReturnType<typeof setTimeout> | undefined;
   /** The scroller whose size and rows are observed. */
   #watched: HTMLElement | null = null;
   /** Until it has arrived, or something else was begun. */
@@ -413,8 +415,7 @@ class FeedElement extends View {
     if (row !== null) {
       row.scrollIntoView({ block: "center" });
       row.focus({ preventScroll: true });
-      row.classList.add("found");
-      setTimeout(() => row.classList.remove("found"), 1600);
+      this.#mark(row);
     } else if (eventId === null) scroller.scrollTop = 0;
     const { feed } = this.conversation;
     const below = scroller.scrollHeight - scroller.scrollTop - scroller.clientHeight;
@@ -423,6 +424,14 @@ class FeedElement extends View {
     this.#anchor = row === null ? this.#topRow() : { id: row.dataset["row"]!, top: offsetIn(scroller, row) };
     this.#keepSoon();
     this.requestUpdate();
+  }
+
+  /** Shows for a moment which row was found. Rows write their classes themselves when they change. */
+  #mark(row: HTMLElement): void {
+    clearTimeout(this.#marked);
+    for (const before of this.querySelectorAll("[data-found]")) before.removeAttribute("data-found");
+    row.toggleAttribute("data-found", true);
+    this.#marked = setTimeout(() => row.removeAttribute("data-found"), FOUND_MS);
   }
 
   async #toEndWithFocus(end: "first" | "last"): Promise<void> {
