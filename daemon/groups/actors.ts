@@ -9,7 +9,7 @@ import { type ErrorCode, Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import type { Actor, StoredActor, StoredGroup } from "../../shared/model.ts";
 import type { BegunConversation } from "../../shared/operations/actors.ts";
-import { type Caller, knownBy } from "../../shared/operations/caller.ts";
+import { type Caller, isAnybody, knownBy } from "../../shared/operations/caller.ts";
 import type { InputOf, ResultOf } from "../../shared/operations/registry.ts";
 import type { OpenGroup } from "./group.ts";
 import type { LaunchTokens } from "./launch-tokens.ts";
@@ -382,8 +382,8 @@ async function telling(outcome: string | null, step: () => Promise<void>): Promi
 }
 
 /** A person who starts an Actor has chosen what it runs. */
-function confirmedBy({ kind }: Caller): Partial<StoredActor> {
-  return kind === "actor" ? {} : { unconfirmed: undefined };
+function confirmedBy(caller: Caller): Partial<StoredActor> {
+  return caller.kind === "actor" || isAnybody(caller) ? {} : { unconfirmed: undefined };
 }
 
 const ONLY_A_PERSON_CHOOSES = {

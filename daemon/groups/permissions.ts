@@ -3,7 +3,7 @@
  * whether this kind of caller may call at all.
  */
 import { Refusal } from "../../shared/errors.ts";
-import type { Caller } from "../../shared/operations/caller.ts";
+import { type Caller, isAnybody } from "../../shared/operations/caller.ts";
 import type { OpenGroup } from "./group.ts";
 
 export type ActorAction =
@@ -27,7 +27,10 @@ export function checkMayManage(
   action: ActorAction,
   targetId: string,
 ): void {
-  if (caller.kind === "user") return;
+  if (caller.kind === "user") {
+    if (isAnybody(caller) && (action === "start" || action === "restart")) checkConfirmed(group, targetId);
+    return;
+  }
   if (caller.kind === "actor" && isCurrent(group, caller)) {
     const isForeman = group.roleOf(caller.actor_id) === "foreman";
     const isItself = caller.actor_id === targetId;

@@ -7,7 +7,7 @@
 import type { Log } from "../../platform/log.ts";
 import type { Mutex } from "../../platform/mutex.ts";
 import { Refusal } from "../../shared/errors.ts";
-import type { CallContext, Caller } from "../../shared/operations/caller.ts";
+import { type CallContext, type Caller, isAnybody } from "../../shared/operations/caller.ts";
 import type { OperationContract } from "../../shared/operations/contract.ts";
 import type { HandlersOf } from "../../shared/operations/handlers.ts";
 import { failure, type Outcome } from "../../shared/operations/outcome.ts";
@@ -197,7 +197,7 @@ function onlyForPeople({ actor_id: actorId, descends }: ActorCaller): Refusal {
 
 /** Why the caller can't decide as the user; null if it can, or doesn't speak as the user. */
 export function undecided(caller: Caller): Refusal | null {
-  if (caller.kind !== "user" || caller.known !== null) return null;
+  if (!isAnybody(caller)) return null;
   return new Refusal("permission_denied", {
     specifics: "Only a person may do this, and svc can't tell that one asks.",
     remedy: "Do it in the Workbench, in the editor, or in a terminal of your own.",

@@ -58,6 +58,14 @@ export interface CallContext {
   progress?: (text: string) => void;
 }
 
+/**
+ * Whether any program of this user may be asking, as far as svc knows: it decides nothing
+ * (docs/security.md#who-is-at-the-socket).
+ */
+export function isAnybody(caller: Caller): boolean {
+  return caller.kind === "user" && caller.known === null;
+}
+
 /** For an event of what a person decided: how svc knew that it was one. Empty if it isn't known. */
 export function knownBy(caller: Caller): { known?: Known } {
   return caller.kind === "user" && caller.known ? { known: caller.known } : {};

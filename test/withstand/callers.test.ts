@@ -21,6 +21,7 @@ import { join } from "node:path";
 import type { DaemonClient } from "../../client/client.ts";
 import { findEndpoint } from "../../client/connection.ts";
 import { HEADERS } from "../../shared/names.ts";
+import { OPERATIONS } from "../../shared/operations/registry.ts";
 import { run } from "../cli/svc.ts";
 import { DaemonProcess } from "../support/daemon-process.ts";
 import { until } from "../support/until.ts";
@@ -42,15 +43,145 @@ const sent = request({ socketPath, method: "POST", path: "/op/" + operation, hea
 sent.on("error", (error) => { writeFileSync(out + ".part", String(error)); renameSync(out + ".part", out); });
 sent.end(input);
 `;
-/** Connects, leaves the connection to a child, and ends. The child asks once its parent is gone. */
+/**
+ * Connects, leaves the connection to a child, and ends. The child asks once its parent is gone: each
+ * operation of a list, with these arguments. The last answer, or what each of several said.
+ */
 const ORPHAN = `
-($socket,$key,$out,$operation)=@ARGV;open K,"<",$key;chomp($k=<K>);
+($socket,$key,$out,$operations,$input)=@ARGV;$input||="{}";$n=length $input;open K,"<",$key;chomp($k=<K>);
 socket S,1,1,0;connect S,pack("Sa108",1,$socket) or die;
 if($parent=fork){exit 0 if fork;exit 0}
 while(getppid==$ENV{PARENT}||kill 0,$ENV{PARENT}){select undef,undef,undef,.02}
-syswrite S,"POST /op/$operation HTTP/1.1\\r\\nHost: localhost\\r\\nContent-Type: application/json\\r\\nSvc-Socket-Key: $k\\r\\nContent-Length: 2\\r\\n\\r\\n{}";
-sysread S,$answer,65536;open F,">","$out.part";print F $answer;close F;rename "$out.part",$out;
+for $operation(split/,/,$operations){
+syswrite S,"POST /op/$operation HTTP/1.1\\r\\nHost: localhost\\r\\nContent-Type: application/json\\r\\nSvc-Socket-Key: $k\\r\\nContent-Length: $n\\r\\n\\r\\n$input";
+$answer="";until($answer=~/content-length: (\\d+)\\r\\n(?:.*?\\r\\n)?\\r\\n(.*)/si&&length($body=$2)>=$1){sysread(S,$answer,65536,length $answer) or die}
+$all.="$operation $body\\n";
+}
+open F,">","$out.part";print F $operations=~/,/?$all:$answer;close F;rename "$out.part",$out;
 `;
+
+/**
+ * `node every.mjs SOCKET KEYFILE OUT TOKENFILE NAMES`: asks each operation without arguments over
+ * one connection, by turns with the launch token and without it, and writes the codes of both.
+ */
+const EVERY = `
+import { Agent, request } from "node:http";
+import { readFileSync, renameSync, writeFileSync } from "node:fs";
+const [socketPath, key, out, token, names] = process.argv.slice(2);
+const agent = new Agent({ keepAlive: true, maxSockets: 1 });
+const base = { host: "localhost", "content-type": "application/json" };
+const ways = {
+  token: { ...base, "svc-launch-token": JSON.parse(readFileSync(token, "utf8")).token },
+  key: { ...base, "svc-socket-key": readFileSync(key, "utf8").trim() },
+};
+const ask = (name, headers) => new Promise((resolve, reject) => {
+  const sent = request({ agent, socketPath, method: "POST", path: "/op/" + name, headers }, async (response) => {
+    let text = "";
+    for await (const part of response) text += part;
+    const { ok, error } = JSON.parse(text);
+    resolve(ok ? "ok" : error.code);
+  });
+  sent.on("error", reject).end("{}");
+});
+const all = {};
+for (const name of names.split(",")) {
+  all[name] = {};
+  for (const [way, headers] of Object.entries(ways)) all[name][way] = await ask(name, headers);
+}
+writeFileSync(out + ".part", JSON.stringify(all));
+renameSync(out + ".part", out);
+`;
+
+/**
+ * What an Actor may call at all. Everything else is a person's. An operation that comes new belongs
+ * here only if an agent that was told to do harm may call it.
+ */
+const OF_ACTORS = new Set([
+  "actor_add",
+  "actor_interrupt",
+  "actor_list",
+  "actor_remove",
+  "actor_restart",
+  "actor_show",
+  "actor_start",
+  "actor_stop",
+  "bootstrap",
+  "connect_catalog",
+  "connect_send",
+  "connect_send_files",
+  "file_fetch",
+  "group_list",
+  "group_show",
+  "hook_decide",
+  "hook_submit",
+  "inbox_peek",
+  "inbox_read",
+  "ledger_find",
+  "ledger_statuses",
+  "message_deliver",
+  "message_history",
+  "presentation_clear",
+  "presentation_list",
+  "presentation_publish",
+  "reply",
+  "reply_request_cancel",
+  "send",
+  "send_cross_group",
+  "send_files",
+  "tools_listed",
+  "whoami",
+]);
+/** Those of them that nobody calls as the user who isn't known as a person. */
+const DECIDING = new Set(["actor_add", "actor_remove"]);
+/** Those of an Actor alone. */
+const OWN = new Set(["bootstrap", "hook_decide", "hook_submit", "tools_listed"]);
+/** What somebody may do as the user who isn't known as a person: read, send, start and stop. */
+const OF_ANYBODY = new Set([
+  "account_joined_seen",
+  "account_show",
+  "access_token_list",
+  "actor_mcp_config",
+  "actor_questions",
+  "connect_direct_status",
+  "connect_group_status",
+  "connect_peer_receive",
+  "connect_status",
+  "connection_list",
+  "daemon_status",
+  "daemon_stop",
+  "draft_get",
+  "draft_put",
+  "exhibit_show",
+  "feed_read",
+  "feed_unread",
+  "folder_list",
+  "group_create",
+  "group_export",
+  "group_set_state",
+  "group_start",
+  "group_stop",
+  "group_update",
+  "health",
+  "ledger_compact",
+  "ledger_reopen",
+  "ledger_search",
+  "ledger_since",
+  "ledger_tail",
+  "ledger_thread",
+  "ledger_verify",
+  "ledger_window",
+  "message_upload_preflight",
+  "notification_claim",
+  "push_list",
+  "push_prepare",
+  "push_subscribe",
+  "push_test",
+  "push_unsubscribe",
+  "remote_access_check",
+  "remote_access_show",
+  "runtime_activity_snapshot",
+  "runtime_list",
+]);
 
 interface Answer {
   ok: boolean;
@@ -74,6 +205,7 @@ describe("callers at the local socket", () => {
     mkdirSync(join(folder, "project"));
     writeFileSync(join(folder, "who.mjs"), WHO);
     writeFileSync(join(folder, "orphan.pl"), ORPHAN);
+    writeFileSync(join(folder, "every.mjs"), EVERY);
     ({ group_id: groupId } = await client.result("attach", { path: join(folder, "project") }));
     ({ socketPath: socket } = findEndpoint(daemon.home));
     key = join(daemon.home, "daemon/key");
@@ -111,6 +243,12 @@ describe("callers at the local socket", () => {
       command: ["/bin/sh", script],
     });
     await client.result("actor_start", { group_id: groupId, actor_id: actorId });
+  };
+  /** Asks over a connection whose process has ended. */
+  const orphaned = async (name: string, operations: readonly string[], input = {}): Promise<void> => {
+    const words = [`${folder}/orphan.pl`, socket, key, out(name), operations.join(",")];
+    const command = `PARENT=$$ exec perl ${words.join(" ")} '${JSON.stringify(input)}'`;
+    await once(spawn("/bin/sh", ["-c", command], { stdio: "ignore" }), "exit");
   };
   const say = (text: string): string =>
     JSON.stringify({ group_id: groupId, text, to: ["user"], message_mode: "send" });
@@ -166,6 +304,21 @@ describe("callers at the local socket", () => {
     assert.equal(sent?.by, "plain");
   });
 
+  it("call as an Actor what Actors may, and nothing of a person's, with the token and without", async () => {
+    const names = [...OPERATIONS.keys()];
+    const every = (name: string, token: string) =>
+      `${process.execPath} ${join(folder, "every.mjs")} ${socket} ${key} ${out(name)} ${token} ${names.join(",")}`;
+    await act("eager", [every("eager", '"$SVC_ACTOR_FILE"')]);
+    await until("all answers", () => existsSync(out("eager")), 120_000);
+    const codes = JSON.parse(readFileSync(out("eager"), "utf8")) as Record<string, Record<string, string>>;
+    for (const name of names) {
+      const isRefused = Object.values(codes[name]!).every((code) => code === "permission_denied");
+      const isTaken = Object.values(codes[name]!).every((code) => code !== "permission_denied");
+      assert.ok(OF_ACTORS.has(name) ? isTaken : isRefused, `${name}: ${JSON.stringify(codes[name])}`);
+    }
+    for (const name of OF_ACTORS) assert.ok(names.includes(name), name);
+  });
+
   // docs/security.md names these: the level is against mistakes.
   it("aren't recognized when a program hides on purpose", async () => {
     await act("hiding", [`( env -i setsid /bin/sh -c '${ask("orphan")} & exit 0' & )`]);
@@ -188,20 +341,51 @@ describe("callers at the local socket", () => {
 
   it("decide nothing over a connection whose process has ended", async () => {
     for (const operation of ["access_token_create", "whoami"]) {
-      const parent = spawn(
-        "/bin/sh",
-        [
-          "-c",
-          `PARENT=$$ exec perl ${folder}/orphan.pl ${socket} ${key} ${out(`late-${operation}`)} ${operation}`,
-        ],
-        { stdio: "ignore" },
-      );
-      await once(parent, "exit");
+      await orphaned(`late-${operation}`, [operation]);
     }
     const refused = await answer("late-access_token_create");
     assert.equal(refused.ok, false);
     assert.equal(refused.error.code, "permission_denied");
     assert.equal((await answer("late-whoami")).result.kind, "user");
+  });
+
+  it("do as anybody what changes no rights, and nothing else", async () => {
+    const names = [...OPERATIONS.keys()].filter((name) => name !== "daemon_stop");
+    await orphaned("anybody", names);
+    await until("all answers", () => existsSync(out("anybody")), 120_000);
+    for (const line of readFileSync(out("anybody"), "utf8").trimEnd().split("\n")) {
+      const [, name, text] = /^(\w+) (.*)$/u.exec(line)!;
+      const { ok, error } = JSON.parse(text!) as Answer;
+      const isOfBoth = OF_ACTORS.has(name!) && !DECIDING.has(name!) && !OWN.has(name!);
+      const isDenied = !ok && error.code === "permission_denied";
+      assert.equal(isDenied, !OF_ANYBODY.has(name!) && !isOfBoth, `${name}: ${text}`);
+    }
+  });
+
+  it("start as anybody no command that came with an import", async () => {
+    const path = join(folder, "group.jsonl");
+    const mark = join(folder, "imported-command-ran");
+    const { group_id: from } = await client.result("group_create", { title: "Exported" });
+    await client.result("attach", { path: mkdtempSync(join(folder, "project-")), group_id: from });
+    const command = ["/bin/sh", "-c", `touch ${mark}; exec sleep 600`];
+    await client.result("actor_add", { group_id: from, actor_id: "lead", runner: "pty", command });
+    await client.result("group_export", { group_id: from, path });
+    const { group } = await client.result("group_import", { path });
+    const input = { group_id: group.group_id, actor_id: "lead" };
+    await client.result("attach", { path: mkdtempSync(join(folder, "project-")), group_id: group.group_id });
+    await client.result("group_start", { group_id: group.group_id });
+    for (const operation of ["actor_start", "actor_restart"]) {
+      await orphaned(`imported-${operation}`, [operation], input);
+      const { ok, error } = await answer(`imported-${operation}`);
+      assert.equal(ok, false);
+      assert.match(error.message, /came with an import, and no person has started it yet/);
+    }
+    assert.equal(existsSync(mark), false);
+    await client.result("actor_start", input);
+    await until("it runs", () => existsSync(mark));
+    await client.result("actor_stop", input);
+    await orphaned("imported-again", ["actor_start"], input);
+    assert.equal((await answer("imported-again")).ok, true);
   });
 
   it("need only the launch token, and at an Actor's own socket that Actor's", async () => {
