@@ -212,8 +212,9 @@ const entries = {
   },
   blob_not_found: {
     status: 404,
-    sentence: "There is no such file in this Group.",
-    remedy: "Check the message and the file's SHA-256.",
+    sentence: "The Group's folder has no file with this SHA-256.",
+    remedy:
+      "If a message names the file, attach the same one again, which repairs it, or restore it from a backup.",
   },
   file_damaged: {
     status: 500,

@@ -112,6 +112,8 @@ export interface Host {
    * Where a version of a slot is served, to be framed; null where the page may frame nothing.
    */
   readonly presentation: ((groupId: string, slot: number, eventId: string) => string) | null;
+  /** Rejects if an attachment can't be served whole, with the reason: a frame tells none. */
+  checkFile(groupId: string, sha256: string): Promise<void>;
   /** Saves an attachment's bytes where the person wants them. */
   save(groupId: string, sha256: string, name: string): Promise<void>;
   /** Whether something that is dragged, with data of these types, can be dropped as files. */

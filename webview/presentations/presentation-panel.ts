@@ -41,6 +41,7 @@ class PresentationsElement extends View {
     listed: { state: true },
     text: { state: true },
     picture: { state: true },
+    whole: { state: true },
     problem: { state: true },
   };
   declare conversation: Conversation;
@@ -54,6 +55,8 @@ class PresentationsElement extends View {
   /** Of the version that is shown, if it is text. It may be long, so it is read once. */
   declare text: { eventId: string; content: TemplateResult } | null;
   declare picture: (BlobAddress & { eventId: string }) | null;
+  /** The version whose file can be served whole. */
+  declare whole: string | null;
   declare problem: string | null;
   #unfollow: () => void = () => {};
   #reading = 0;
@@ -66,6 +69,7 @@ class PresentationsElement extends View {
     this.listed = null;
     this.text = null;
     this.picture = null;
+    this.whole = null;
     this.problem = null;
     follow(this, () => [this.conversation?.group, this.conversation?.slots]);
   }
@@ -239,6 +243,7 @@ class PresentationsElement extends View {
           return this.problem === null ? skeleton(3, "feed") : nothing;
         return this.text.content;
       case "image": {
+        if (!this.#isServed(shown)) return this.problem === null ? skeleton(3, "feed") : nothing;
         const source =
           this.#address(shown) ?? (this.picture?.eventId === shown.event_id ? this.picture.url : null);
         if (source === null && shown.mime_type === "image/svg+xml") return this.#elsewhere();
@@ -248,6 +253,7 @@ class PresentationsElement extends View {
       }
       case "html":
       case "pdf": {
+        if (!this.#isServed(shown)) return this.problem === null ? skeleton(3, "feed") : nothing;
         const source = this.#address(shown);
         if (source === null) return this.#elsewhere();
         if (shown.kind === "html")
@@ -307,6 +313,11 @@ class PresentationsElement extends View {
    */
   #hasTab({ mime_type: mimeType }: Presentation): boolean {
     return this.host.presentation !== null && mimeType !== "image/svg+xml" && parent === self;
+  }
+
+  /** Nothing is framed before its file is known to be whole. */
+  #isServed({ event_id: eventId }: Presentation): boolean {
+    return this.host.presentation === null || this.whole === eventId;
   }
 
   #address({ slot, event_id: eventId }: Presentation): string | null {
@@ -377,9 +388,16 @@ class PresentationsElement extends View {
     this.#loading = eventId;
     this.problem = null;
     this.#release();
-    const isPicture = kind === "image" && this.host.presentation === null && mimeType !== "image/svg+xml";
-    if (sha256 === undefined || (kind !== "markdown" && kind !== "csv" && !isPicture)) return;
+    const isText = kind === "markdown" || kind === "csv";
+    const isFramed = !isText && this.host.presentation !== null;
+    const isPicture = kind === "image" && !isFramed && mimeType !== "image/svg+xml";
+    if (sha256 === undefined || !(isText || isFramed || isPicture)) return;
     try {
+      if (isFramed) {
+        await this.host.checkFile(this.conversation.groupId, sha256);
+        if (this.#loading === eventId) this.whole = eventId;
+        return;
+      }
       if (isPicture) {
         const address = await this.host.blob(this.conversation.groupId, sha256);
         if (this.#loading === eventId && this.isConnected) this.picture = { ...address, eventId };
@@ -398,6 +416,7 @@ class PresentationsElement extends View {
   #release(): void {
     this.picture?.release();
     this.picture = null;
+    this.whole = null;
     this.text = null;
   }
 

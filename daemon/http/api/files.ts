@@ -108,6 +108,7 @@ async function* withoutStall(exchange: Exchange, clock: Clock, length: number): 
 /**
  * `GET G/blobs/{sha256}?name=&type=`: serves one range. The bytes may come from anyone, so they are
  * a download without scripts, plugins or sniffing, except for images that the caller names as such.
+ * `HEAD` answers once the whole file was checked.
  */
 export async function serveBlob(store: FileStore, exchange: Exchange): Promise<void> {
   const groupId = groupOf(exchange);
@@ -134,7 +135,7 @@ export async function serveBlob(store: FileStore, exchange: Exchange): Promise<v
   }
   const { start, end } = range ?? { start: 0, end: whole };
   const reading = store.openBlob(groupId, sha256, { start, end });
-  await reading.ready();
+  await reading.ready(request.method === "HEAD");
   if (range !== null) {
     response.statusCode = 206;
     response.setHeader("Content-Range", `bytes ${start}-${end - 1}/${whole}`);

@@ -31,10 +31,10 @@ export interface BlobReading {
   start: number;
   end: number;
   /**
-   * Resolves when a file that is small, or of which a part is read, was checked whole. Throws
-   * file_damaged.
+   * Resolves when a file that is small, or of which a part is read, was checked whole; of any size
+   * if `isWhole`. Throws file_damaged.
    */
-  ready: () => Promise<void>;
+  ready: (isWhole?: boolean) => Promise<void>;
   /**
    * Without its last chunk where the bytes turn out not to be the file's; throws file_damaged then.
    * The file is open from the first chunk until the iteration ends or is left.
@@ -170,9 +170,9 @@ export class BlobStore {
     if (bytes === null) throw new Refusal("blob_not_found", { details: { sha256 } });
     const start = Math.min(Math.max(range?.start ?? 0, 0), bytes);
     const end = Math.max(start, Math.min(range?.end ?? bytes, bytes));
-    const ready = async (): Promise<void> => {
+    const ready = async (isWhole = false): Promise<void> => {
       const isPart = start > 0 || end < bytes;
-      if ((isPart || bytes <= CHUNK_BYTES) && this.checked.needsCheck(sha256))
+      if ((isWhole || isPart || bytes <= CHUNK_BYTES) && this.checked.needsCheck(sha256))
         await this.checked.check(sha256);
     };
     this.checked.needsCheck(sha256);

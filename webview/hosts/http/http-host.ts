@@ -152,7 +152,15 @@ export class HttpHost implements Host {
   }
 
   bytes(groupId: string, sha256: string): Promise<Blob> {
-    return this.#requests.blob(this.#requests.framed(`${API_PREFIX}/groups/${groupId}/blobs/${sha256}`));
+    return this.#requests.blob(this.#fileAddress(groupId, sha256));
+  }
+
+  checkFile(groupId: string, sha256: string): Promise<void> {
+    return this.#requests.checkFile(this.#fileAddress(groupId, sha256));
+  }
+
+  #fileAddress(groupId: string, sha256: string): string {
+    return this.#requests.framed(`${API_PREFIX}/groups/${groupId}/blobs/${sha256}`);
   }
 
   presentation(groupId: string, slot: number, eventId: string): string {

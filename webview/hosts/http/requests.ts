@@ -48,7 +48,21 @@ export class Requests {
   async blob(url: string): Promise<Blob> {
     const response = await this.#fetch(url, { method: "GET" });
     if (!response.ok) this.unwrap(response.status, await response.text());
-    return response.blob();
+    try {
+      return await response.blob();
+    } catch {
+      await this.checkFile(url);
+      throw new HostError("offline", "The file didn’t arrive whole. Try again.");
+    }
+  }
+
+  /** Throws why the daemon wouldn't serve a file whole, such as that it is damaged. */
+  async checkFile(url: string): Promise<void> {
+    if ((await this.#fetch(url, { method: "HEAD" })).ok) return;
+    // The answer to that has no text.
+    const refused = await this.#fetch(url, { method: "GET" });
+    if (!refused.ok) this.unwrap(refused.status, await refused.text());
+    await refused.body?.cancel();
   }
 
   /** The result in an answer's text, or the refusal it carries. */

@@ -195,6 +195,10 @@ export class VsCodeHost implements Host {
 
   readonly presentation = null;
 
+  async checkFile(): Promise<void> {
+    // Nothing is framed here.
+  }
+
   async blob(groupId: string, sha256: string): Promise<BlobAddress> {
     const url = URL.createObjectURL(await this.bytes(groupId, sha256));
     return { url, release: () => URL.revokeObjectURL(url) };
