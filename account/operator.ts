@@ -6,12 +6,12 @@ import { errorCode } from "../platform/durable.ts";
 import type { Random } from "../platform/random.ts";
 import { Refusal } from "../shared/errors.ts";
 import { Audit } from "./audit.ts";
-import { closeEverything, closeInvitationsTo } from "./connections/closing.ts";
 import { retireDevices, shownDeviceName } from "./devices/devices.ts";
 import { invitationLink, invite } from "./members/invitations.ts";
 import { ServiceKey } from "./secrets.ts";
 import type { Settings } from "./settings.ts";
 import { lostKey } from "./store/begun.ts";
+import { closeEverything, closeInvitationsTo } from "./store/closing.ts";
 import { StoreProblem } from "./store/problem.ts";
 import { checkKey, hasKey, type Store } from "./store/store.ts";
 

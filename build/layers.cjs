@@ -21,20 +21,6 @@ const parts = [
   "assembly",
 ].map((name) => `daemon/${name}`);
 
-/** Circles between folders next to each other that are still there. No other may come. */
-exports.circles = [
-  "account: connections, devices, directory",
-  "account: members, pages",
-  "daemon/http: api, streams, web",
-  "daemon/ledger: index, store",
-  "daemon/messaging: inbox, messages, projection",
-  "daemon/peers: catalog, outbox, sending",
-  "daemon/runtimes: input, launch, terminal",
-  "extension: agents, commands, terminals",
-  "webview: actors, composer, connections, feed, groups, presentations, questions, terminals",
-  "webview: controls, hosts",
-];
-
 /**
  * The front of a folder (docs/architecture.md#fronts): the files that code outside of it may
  * import. Tests and benchmarks may import any. A layer inside another one is outside of it.
@@ -59,13 +45,13 @@ exports.fronts = [
       "messaging",
       "files/blobs",
       "messages/attachments",
-      "messages/authors",
       "messages/idempotency",
       "messages/message-event",
-      "messages/message-keys",
       "messages/statuses",
       "messages/trouble-notices",
       "presentations/presentations",
+      "projection/authors",
+      "projection/message-keys",
       "projection/projections",
     ],
   },
@@ -73,7 +59,7 @@ exports.fronts = [
     folder: "daemon/messaging/files",
     files: ["blobs", "file-fetch", "file-streams", "referred-files", "upload-quota"],
   },
-  { folder: "daemon/messaging/inbox", files: ["actor-queue", "inbox", "mail-hold", "sessions"] },
+  { folder: "daemon/messaging/inbox", files: ["inbox", "mail-hold", "overview", "sessions"] },
   { folder: "daemon/messaging/transfer", files: ["group-export", "group-import"] },
   { folder: "daemon/runtimes", files: ["runtimes", "launch/live-launches", "terminal/terminal"] },
   {
@@ -116,7 +102,8 @@ exports.fronts = [
       "web/web-service",
     ],
   },
-  { folder: "daemon/http/api", files: ["api", "exchange", "plain-page", "routes"] },
+  { folder: "daemon/http/api", files: ["api"] },
+  { folder: "daemon/http/exchange", files: ["exchange", "plain-page", "routes"] },
   { folder: "daemon/http/local", files: ["actor-doors", "local-caller", "local-socket", "peer"] },
   {
     folder: "daemon/http/streams",
@@ -132,7 +119,7 @@ exports.fronts = [
   { folder: "daemon/assembly", files: ["daemon", "options"] },
   { folder: "account", files: ["main"] },
   { folder: "demo", files: ["main"] },
-  { folder: "webview/composer", files: ["answering", "command-words", "composer", "draft", "draft-marks", "outgoing", "sending", "uploads"] },
+  { folder: "webview/composer", files: ["command-words", "composer"] },
   {
     folder: "webview/connections",
     files: [
@@ -140,19 +127,17 @@ exports.fronts = [
       "account-link",
       "connect-actor-dialog",
       "connections-dialog",
-      "group-connections",
       "joined-banner",
-      "remote-groups",
       "sharing-dialog",
     ],
   },
   {
     folder: "webview/feed",
-    files: ["attachment", "conversation", "excerpt", "feed", "markdown", "message", "open-requests", "search", "thread"],
+    files: ["attachment", "excerpt", "feed", "markdown", "message", "search", "thread"],
   },
   { folder: "webview/hosts/http", files: ["http-host", "http-session", "requests"] },
   { folder: "webview/notifications", files: ["notifications", "notifications-dialog"] },
-  { folder: "webview/terminals", files: ["open-terminals", "terminals"] },
+  { folder: "webview/terminals", files: ["terminals"] },
   { folder: "webview/apps", files: [] },
 ].map(({ folder, files }) => ({ folder, files: files.map((file) => `${file}.ts`) }));
 

@@ -11,6 +11,7 @@ import { LIMITS } from "../../shared/limits.ts";
 import type { ConnectGroupTicket } from "../../shared/wire/v1/proofs.ts";
 import { milliseconds } from "../../shared/wire/v1/time.ts";
 import type { Audit } from "../audit.ts";
+import { closeConnections } from "../store/closing.ts";
 import {
   GROUP_CONNECTION_COLUMNS,
   GROUP_INVITATION_COLUMNS,
@@ -18,7 +19,6 @@ import {
   type GroupInvitationsTable,
 } from "../store/schema.ts";
 import type { Queries, Store } from "../store/store.ts";
-import { closeConnections } from "./closing.ts";
 
 /** The member who acts, and from where. */
 export interface Acting {

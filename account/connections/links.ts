@@ -4,9 +4,9 @@ import { LIMITS } from "../../shared/limits.ts";
 import type { GroupLink, GroupLinkEnd, GroupLinks } from "../../shared/wire/v1/group-links.ts";
 import type { Device } from "../devices/devices.ts";
 import { activeInstances, entryOf } from "../directory/instances.ts";
+import { closeConnections } from "../store/closing.ts";
 import { GROUP_CONNECTION_COLUMNS, type GroupConnectionsTable } from "../store/schema.ts";
 import type { Store } from "../store/store.ts";
-import { closeConnections } from "./closing.ts";
 
 export interface LinkDependencies {
   store: Store;

@@ -4,8 +4,8 @@ import type { Clock } from "../../platform/clock.ts";
 import { Refusal } from "../../shared/errors.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import type { Audit } from "../audit.ts";
-import { closeOfDevices } from "../connections/closing.ts";
 import { digestOf } from "../secrets.ts";
+import { closeOfDevices } from "../store/closing.ts";
 import { Compiled, type Places } from "../store/compiled.ts";
 import type { Queries, Store } from "../store/store.ts";
 

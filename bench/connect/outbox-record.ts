@@ -4,7 +4,7 @@
  */
 import { join } from "node:path";
 import { Outbox } from "../../daemon/peers/outbox/outbox.ts";
-import { clientKeyOf } from "../../daemon/peers/sending/source-event.ts";
+import { clientKeyOf } from "../../daemon/peers/requests/source-event.ts";
 import { RealFiles } from "../../platform/real-files.ts";
 import { RealRandom } from "../../platform/real-random.ts";
 import type { MessageEvent } from "../../shared/events.ts";

@@ -5,7 +5,7 @@
 import { Ledger } from "../../daemon/ledger/ledger.ts";
 import type { NewEvent } from "../../daemon/ledger/types.ts";
 import { messageData } from "../../daemon/messaging/messages/message-event.ts";
-import { keyOf, messageKey } from "../../daemon/messaging/messages/message-keys.ts";
+import { keyOf, messageKey } from "../../daemon/messaging/projection/message-keys.ts";
 import { MessageProjection } from "../../daemon/messaging/projection/projection.ts";
 import { RealClock } from "../../platform/real-clock.ts";
 import { RealFiles } from "../../platform/real-files.ts";

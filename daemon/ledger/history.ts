@@ -7,6 +7,9 @@ import type { OpenFile } from "../../platform/files.ts";
 import { Refusal } from "../../shared/errors.ts";
 import type { LedgerEvent } from "../../shared/events.ts";
 import type { LedgerDamage } from "../../shared/ledger-damage.ts";
+import { Finding } from "./files/finding.ts";
+import type { Segment } from "./files/segments.ts";
+import { corrupt, pathOf, type Storage } from "./files/storage.ts";
 import { isEventId, wordsOfId } from "./format/event-id.ts";
 import { hashKey } from "./format/key-hash.ts";
 import { decodeLine, LINE_FEED } from "./format/line.ts";
@@ -15,9 +18,6 @@ import { EventIndex, NONE } from "./index/event-index.ts";
 import type { Steps } from "./index/line-scan.ts";
 import { REFERENCE_MEMBERS } from "./index/segment-scan.ts";
 import { ParsedHead } from "./parsed-head.ts";
-import { Finding } from "./store/finding.ts";
-import type { Segment } from "./store/segments.ts";
-import { corrupt, pathOf, type Storage } from "./store/storage.ts";
 import type { EventHead, LedgerOptions, Ordinal } from "./types.ts";
 
 /** Kinds have a code of one byte each; this one is for all that came too late to get their own. */

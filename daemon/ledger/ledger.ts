@@ -8,6 +8,7 @@ import { Refusal } from "../../shared/errors.ts";
 import type { LedgerEvent } from "../../shared/events.ts";
 import type { LedgerDamage } from "../../shared/ledger-damage.ts";
 import { LIMITS } from "../../shared/limits.ts";
+import type { Segment } from "./files/segments.ts";
 import { isEventId } from "./format/event-id.ts";
 import { encodeLine } from "./format/line-encoding.ts";
 import type { History } from "./history.ts";
@@ -23,7 +24,6 @@ import { DAMAGE_NOTE, type Decision, readDamageNote, writeDamageNote } from "./s
 import { damagedRefusal } from "./store/damaged.ts";
 import { openHistory } from "./store/opening.ts";
 import { salvage } from "./store/salvage.ts";
-import type { Segment } from "./store/segments.ts";
 import { type Verification, verify } from "./store/verify.ts";
 import { type Pending, type Submission, Writer } from "./store/writer.ts";
 import type {

@@ -33,6 +33,7 @@ import { fitting } from "./history/history-budget.ts";
 import { messageHistory } from "./history/message-history.ts";
 import { Reads } from "./history/reads.ts";
 import { Inbox } from "./inbox/inbox.ts";
+import { attentionOf, bootstrap, countsOf, presenceOf } from "./inbox/overview.ts";
 import { type ActorIdentity, type Lease, type Session, Sessions } from "./inbox/sessions.ts";
 import { cancelReplyRequest } from "./messages/cancellation.ts";
 import { CrossGroup } from "./messages/cross-group.ts";
@@ -42,7 +43,6 @@ import { Drafts } from "./messages/drafts.ts";
 import { Notices } from "./messages/notices.ts";
 import { Sending } from "./messages/sending.ts";
 import { Presentations, type ShownContent } from "./presentations/presentations.ts";
-import { attentionOf, bootstrap, countsOf, presenceOf } from "./projection/overview.ts";
 import { exportGroup } from "./transfer/group-export.ts";
 import { importGroup } from "./transfer/group-import.ts";
 

@@ -18,9 +18,9 @@ import type { RemoteMessages } from "../messaging/group-chat.ts";
 import { Authorities } from "./authorities.ts";
 import { Outbox } from "./outbox/outbox.ts";
 import { WorkGenerations } from "./outbox/work-generations.ts";
+import { clientKeyOf, SourceEvents } from "./requests/source-event.ts";
 import { Outgoing } from "./sending/outgoing.ts";
 import { RemoteReplies } from "./sending/remote-messages.ts";
-import { clientKeyOf, SourceEvents } from "./sending/source-event.ts";
 
 export interface OutboundDependencies {
   files: Files;

@@ -19,7 +19,7 @@ import { Connections } from "./connections.ts";
 import type { Outbound } from "./outbound.ts";
 import { Scheduler } from "./outbox/scheduler.ts";
 import { OutboxWorker } from "./outbox/worker.ts";
-import { PeerSender } from "./sending/peer-sender.ts";
+import { PeerSender } from "./requests/peer-sender.ts";
 import { RemoteSending } from "./sending/sending.ts";
 
 export interface PeersDependencies {

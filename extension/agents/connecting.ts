@@ -19,9 +19,9 @@ import { ACTOR_ID, ask } from "../commands/actors.ts";
 import { daemonProgram } from "../commands/daemon.ts";
 import { chooseFolder } from "../commands/groups.ts";
 import { needDaemon, needTrust, Over } from "../commands/handling.ts";
+import { checkInside, configPath, readConfig, removeConfig, writeConfig } from "../config-file.ts";
 import type { Parts } from "../parts.ts";
 import { plain } from "../plain.ts";
-import { checkInside, configPath, readConfig, removeConfig, writeConfig } from "./config-file.ts";
 import { confirmChange, proposalCommands, registerProposals } from "./proposal.ts";
 
 /** Loaded when it is needed: the editor's window opens without it. */

@@ -7,7 +7,7 @@ import { delimiter, join } from "node:path";
 import * as vscode from "vscode";
 import { isFile, svcCommand } from "../../client/programs.ts";
 import { ENVIRONMENT } from "../../shared/names.ts";
-import { readConfig, writeConfig } from "../agents/config-file.ts";
+import { readConfig, writeConfig } from "../config-file.ts";
 import { bundledProgram } from "../daemon/bundled.ts";
 import { findProgram, launcherText } from "../daemon/program.ts";
 import type { Parts } from "../parts.ts";

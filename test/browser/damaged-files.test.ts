@@ -1,4 +1,4 @@
-/** What a person sees of a file whose bytes on disk aren't those that were attached or published. */
+/** What a person sees of a file whose bytes aren't those that were attached or published. */
 
 import assert from "node:assert/strict";
 import { appendFileSync, mkdtempSync, rmSync, truncateSync, writeFileSync } from "node:fs";

@@ -84,7 +84,8 @@ describe("Workbench: finding", () => {
   it("lights up a found message for its whole time, whatever else is drawn meanwhile", async () => {
     const { page } = await setting.window();
     await openGroup(page, "beta");
-    // How long the row with the focus was lit, as it was painted. As text: tsx would name functions.
+    // How long the row with the focus was lit, as it was painted. As text, because tsx would name
+    // the functions.
     await page.evaluate(`{
       const lit = (globalThis.lit = { since: 0, lasted: 0 });
       const look = () => {

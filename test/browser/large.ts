@@ -5,7 +5,7 @@
 
 import assert from "node:assert/strict";
 import type { Page } from "playwright-core";
-import { WINDOW_ROWS } from "../../webview/feed/feed-window.ts";
+import { WINDOW_ROWS } from "../../webview/state/feed-window.ts";
 import { until } from "../support/until.ts";
 import { openGroup, type Setting, useSetting } from "./setting.ts";
 

@@ -4,7 +4,7 @@ import { join } from "node:path";
 import { deriveTools } from "../../build/contracts.ts";
 import layers from "../../build/layers.cjs";
 import { COMMANDS } from "../../cli/table.ts";
-import { specialRoutes } from "../../daemon/http/api/routes.ts";
+import { specialRoutes } from "../../daemon/http/exchange/routes.ts";
 import { accessCookieName, ENVIRONMENT, HEADERS, SIGNING_DOMAINS } from "../../shared/names.ts";
 import { HTTP_ROUTES } from "../../shared/operations/http-routes.ts";
 import { OPERATIONS } from "../../shared/operations/registry.ts";

@@ -8,7 +8,7 @@ import { join } from "node:path";
 import { DaemonClient } from "../../client/client.ts";
 import { findEndpoint } from "../../client/connection.ts";
 import type { RunningDaemon } from "../../daemon/assembly/daemon.ts";
-import { type Route, specialRoutes } from "../../daemon/http/api/routes.ts";
+import { type Route, specialRoutes } from "../../daemon/http/exchange/routes.ts";
 import { API_PREFIX, HEADERS } from "../../shared/names.ts";
 import { HTTP_ROUTES } from "../../shared/operations/http-routes.ts";
 import { OPERATIONS } from "../../shared/operations/registry.ts";

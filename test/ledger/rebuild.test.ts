@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Ledger } from "../../daemon/ledger/ledger.ts";
 import type { NewEvent, Projection } from "../../daemon/ledger/types.ts";
-import { keyOf, messageKey } from "../../daemon/messaging/messages/message-keys.ts";
+import { keyOf, messageKey } from "../../daemon/messaging/projection/message-keys.ts";
 import { RealClock } from "../../platform/real-clock.ts";
 import { RealFiles } from "../../platform/real-files.ts";
 import { RealRandom } from "../../platform/real-random.ts";

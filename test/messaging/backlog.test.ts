@@ -1,6 +1,6 @@
 import assert from "node:assert/strict";
 import * as fc from "fast-check";
-import { Backlog } from "../../daemon/messaging/messages/backlog.ts";
+import { Backlog } from "../../daemon/messaging/projection/backlog.ts";
 
 /** Ids whose kept halves collide often. */
 const idOf = (number: number) => (number * 7919).toString(16).padStart(8, "0").repeat(4);

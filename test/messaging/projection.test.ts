@@ -2,7 +2,7 @@ import assert from "node:assert/strict";
 import * as fc from "fast-check";
 import type { EventHead } from "../../daemon/ledger/types.ts";
 import { HANDED_BACK } from "../../daemon/messaging/kinds.ts";
-import { Backlog } from "../../daemon/messaging/messages/backlog.ts";
+import { Backlog } from "../../daemon/messaging/projection/backlog.ts";
 import { MessageProjection } from "../../daemon/messaging/projection/projection.ts";
 import { EVENT_DATA } from "../../shared/events.ts";
 import { LIMITS } from "../../shared/limits.ts";

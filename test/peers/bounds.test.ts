@@ -1,7 +1,7 @@
 /** What the sending half takes, asks and waits for at most. */
 import assert from "node:assert/strict";
 import { Outbox } from "../../daemon/peers/outbox/outbox.ts";
-import { clientKeyOf } from "../../daemon/peers/sending/source-event.ts";
+import { clientKeyOf } from "../../daemon/peers/requests/source-event.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { refusal } from "../messaging/setting.ts";
 import { MemoryLog } from "../operations/support.ts";

@@ -5,7 +5,7 @@
 import assert from "node:assert/strict";
 import { Outbox } from "../../daemon/peers/outbox/outbox.ts";
 import type { OutboxEntry } from "../../daemon/peers/outbox/outbox-entry.ts";
-import { clientKeyOf } from "../../daemon/peers/sending/source-event.ts";
+import { clientKeyOf } from "../../daemon/peers/requests/source-event.ts";
 import type { Files } from "../../platform/files.ts";
 import { Refusal } from "../../shared/errors.ts";
 import { MemoryLog } from "../operations/support.ts";

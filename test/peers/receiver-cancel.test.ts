@@ -1,7 +1,7 @@
 /** Withdrawals by a peer. */
 import assert from "node:assert/strict";
 import { randomUUID } from "node:crypto";
-import { remoteBy } from "../../daemon/messaging/messages/authors.ts";
+import { remoteBy } from "../../daemon/messaging/projection/authors.ts";
 import type { ConnectMessage } from "../../shared/wire/v1/message.ts";
 import { verifies } from "../requirements.ts";
 import { until } from "../support/until.ts";

@@ -3,7 +3,7 @@ import assert from "node:assert/strict";
 import { mkdtempSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { findInConversation, findPrompts } from "../../daemon/runtimes/launch/prompt-history.ts";
+import { findInConversation, findPrompts } from "../../daemon/runtimes/input/prompt-history.ts";
 import { RealFiles } from "../../platform/real-files.ts";
 
 const ID = "0123456789abcdef0123456789abcdef";

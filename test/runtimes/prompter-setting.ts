@@ -11,8 +11,8 @@ import type {
   PromptListener,
 } from "../../daemon/activity/launches.ts";
 import { entryOf } from "../../daemon/runtimes/catalogue.ts";
+import type { Findings } from "../../daemon/runtimes/input/prompt-history.ts";
 import { Prompter, type PrompterOptions } from "../../daemon/runtimes/input/prompter.ts";
-import type { Findings } from "../../daemon/runtimes/launch/prompt-history.ts";
 import type { InputReceipt } from "../../platform/processes.ts";
 import { RealRandom } from "../../platform/real-random.ts";
 import { TestHome } from "../messaging/setting.ts";

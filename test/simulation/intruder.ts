@@ -3,7 +3,7 @@
  * end: nothing that is checked on the sending side holds them up.
  */
 import type { Grant } from "../../daemon/peers/authority.ts";
-import { PeerSender } from "../../daemon/peers/sending/peer-sender.ts";
+import { PeerSender } from "../../daemon/peers/requests/peer-sender.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { ConnectMessage } from "../../shared/wire/v1/message.ts";
 import { type Chance, SeededRandom } from "../support/chance.ts";

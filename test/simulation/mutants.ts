@@ -9,7 +9,7 @@ import { Lease } from "../../daemon/peers/account/lease.ts";
 import { Authorities } from "../../daemon/peers/authorities.ts";
 import { Outbox } from "../../daemon/peers/outbox/outbox.ts";
 import { Scheduler } from "../../daemon/peers/outbox/scheduler.ts";
-import { PeerSender } from "../../daemon/peers/sending/peer-sender.ts";
+import { PeerSender } from "../../daemon/peers/requests/peer-sender.ts";
 import type { Files } from "../../platform/files.ts";
 import { without } from "./crash.ts";
 

@@ -5,8 +5,8 @@ import { OPERATIONS } from "../../shared/operations/registry.ts";
 import { THEME_CHOICES, themeFor } from "../../webview/apps/workbench/appearance.ts";
 import { breadthOf, Layout } from "../../webview/apps/workbench/layout.ts";
 import { ICONS } from "../../webview/controls/icons.ts";
-import { FEED_KINDS } from "../../webview/feed/feed-store.ts";
 import { prepare } from "../../webview/hosts/http/routes.ts";
+import { FEED_KINDS } from "../../webview/state/feed-store.ts";
 
 describe("the interface's own tables", () => {
   it("have the code points of the icon font", () => {

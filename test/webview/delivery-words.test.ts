@@ -4,8 +4,8 @@ import type { ChatMessage } from "../../shared/events.ts";
 import { WAITS_IN_INBOX } from "../../shared/names.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import type { MessageStatus } from "../../shared/operations/messages.ts";
-import { named, plan } from "../../webview/composer/send-plan.ts";
 import { alike, deliveries, settled } from "../../webview/feed/delivery-words.ts";
+import { named, plan } from "../../webview/state/send-plan.ts";
 import { chatMessage } from "../support/events.ts";
 
 const NOTHING: MessageStatus = {

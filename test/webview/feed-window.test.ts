@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { array, boolean, assert as check, constant, integer, oneof, property, record } from "fast-check";
 import type { LedgerEvent } from "../../shared/events.ts";
-import { FeedWindow, WINDOW_ROWS } from "../../webview/feed/feed-window.ts";
+import { FeedWindow, WINDOW_ROWS } from "../../webview/state/feed-window.ts";
 import { chatMessage, messageOf } from "../support/events.ts";
 
 function event(number: number): LedgerEvent {

@@ -5,8 +5,8 @@
 import assert from "node:assert/strict";
 import type { LedgerEvent, MessageEvent } from "../../shared/events.ts";
 import type { LedgerListener } from "../../shared/stream-client/listeners.ts";
-import { Feed, type Place } from "../../webview/feed/feed-store.ts";
 import { type Host, HostError } from "../../webview/hosts/host.ts";
+import { Feed, type Place } from "../../webview/state/feed-store.ts";
 import { verifies } from "../requirements.ts";
 import { chatMessage, odd } from "../support/events.ts";
 import { until } from "../support/until.ts";

@@ -1,7 +1,7 @@
 /** The connections of an open dialog, asked for over a slow line. */
 import assert from "node:assert/strict";
-import { type DirectStatus, GroupConnections } from "../../webview/connections/group-connections.ts";
 import { HostError } from "../../webview/hosts/host.ts";
+import { type DirectStatus, GroupConnections } from "../../webview/state/group-connections.ts";
 
 const GROUP = "g_00000000000a";
 

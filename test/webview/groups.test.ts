@@ -3,8 +3,8 @@
 import assert from "node:assert/strict";
 import type { GroupSummary } from "../../shared/operations/groups.ts";
 import type { GroupsListener } from "../../shared/stream-client/listeners.ts";
-import { GroupsStore } from "../../webview/groups/group-list.ts";
 import type { Host } from "../../webview/hosts/host.ts";
+import { GroupsStore } from "../../webview/state/group-list.ts";
 import { until } from "../support/until.ts";
 
 /** A store that has read `titles`, and what the stream says to it. */

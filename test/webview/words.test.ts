@@ -17,10 +17,10 @@ import { instanceQuery, readPlace } from "../../shared/remote-place.ts";
 import { sharingSentence } from "../../shared/sharing-words.ts";
 import { sizeWords } from "../../shared/size-words.ts";
 import { age, ago, lasting, past, secondsFrom, timeIn } from "../../shared/time-words.ts";
-import type { SharingStatus } from "../../webview/connections/group-connections.ts";
 import { eventWords } from "../../webview/feed/event-words.ts";
 import { excerpt, flatten } from "../../webview/feed/excerpt.ts";
 import { initials, tint } from "../../webview/feed/initials.ts";
+import type { SharingStatus } from "../../webview/state/group-connections.ts";
 import { verifies } from "../requirements.ts";
 import { chatMessage } from "../support/events.ts";
 

@@ -44,8 +44,8 @@ sent.on("error", (error) => { writeFileSync(out + ".part", String(error)); renam
 sent.end(input);
 `;
 /**
- * Connects, leaves the connection to a child, and ends. The child asks once its parent is gone: each
- * operation of a list, with these arguments. The last answer, or what each of several said.
+ * Connects, leaves the connection to a child, and ends. The child asks once its parent is gone:
+ * each operation of a list, with these arguments. The last answer, or what each of several said.
  */
 const ORPHAN = `
 ($socket,$key,$out,$operations,$input)=@ARGV;$input||="{}";$n=length $input;open K,"<",$key;chomp($k=<K>);

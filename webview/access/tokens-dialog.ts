@@ -9,8 +9,8 @@ import { copyFrom } from "../controls/copy.ts";
 import { DialogView } from "../controls/dialog.ts";
 import { icon } from "../controls/icons.ts";
 import { button, checkbox, select, textField } from "../controls/toolkit.ts";
-import type { GroupsStore } from "../groups/group-list.ts";
 import { type Host, HostError, type Viewer } from "../hosts/host.ts";
+import type { GroupsStore } from "../state/group-list.ts";
 
 const KINDS = {
   administrator: "administrator",

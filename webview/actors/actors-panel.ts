@@ -23,7 +23,7 @@ import type { MenuItem } from "../controls/menu.ts";
 import { roving } from "../controls/roving.ts";
 import { button } from "../controls/toolkit.ts";
 import { follow, View } from "../controls/view.ts";
-import type { Conversation } from "../feed/conversation.ts";
+import type { Conversation } from "../state/conversation.ts";
 import { tickerList } from "./ticker-list.ts";
 
 /** States of an Actor whose process doesn't run. */

@@ -5,8 +5,8 @@ import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import { DialogView } from "../controls/dialog.ts";
 import { icon } from "../controls/icons.ts";
 import { button } from "../controls/toolkit.ts";
-import type { Conversation } from "../feed/conversation.ts";
 import type { Host } from "../hosts/host.ts";
+import type { Conversation } from "../state/conversation.ts";
 
 const LIST = new Intl.ListFormat("en");
 

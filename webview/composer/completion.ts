@@ -9,9 +9,10 @@ import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import type { GroupSummary } from "../../shared/operations/groups.ts";
 import { isInboxOnly, isOnlyNamed } from "../../shared/typed-actors.ts";
 import { labelled } from "../../shared/voice.ts";
-import type { RemoteGroup } from "../connections/remote-groups.ts";
 import type { IconName } from "../controls/icons.ts";
-import { type Draft, GROUP_REFERENCE, type RemotePlace } from "./draft.ts";
+import { type Draft, GROUP_REFERENCE, type RemotePlace } from "../state/draft.ts";
+import { ALIASES } from "../state/mention.ts";
+import type { RemoteGroup } from "../state/remote-groups.ts";
 
 export interface Trigger {
   sign: "@" | "#";
@@ -32,12 +33,6 @@ export interface Candidate {
   /** Where it is, at another instance. */
   place?: RemotePlace;
 }
-
-export const ALIASES = [
-  { value: "@foreman", detail: "the first Actor" },
-  { value: "@peers", detail: "every enabled peer" },
-  { value: "@all", detail: "every enabled Actor" },
-] as const;
 
 const SHOWN = 8;
 

@@ -10,14 +10,14 @@ import { labelled } from "../../shared/voice.ts";
 import { iconButton } from "../controls/controls.ts";
 import { type IconName, icon } from "../controls/icons.ts";
 import { button } from "../controls/toolkit.ts";
-import type { Conversation } from "../feed/conversation.ts";
 import { flatten } from "../feed/excerpt.ts";
-import type { GroupsStore } from "../groups/group-list.ts";
 import type { Uploaded } from "../hosts/host.ts";
-import { type DraftKeeper, GROUP_REFERENCE } from "./draft.ts";
-import type { Destination } from "./mention.ts";
-import type { Sending } from "./sending.ts";
-import type { Upload } from "./uploads.ts";
+import type { Conversation } from "../state/conversation.ts";
+import { type DraftKeeper, GROUP_REFERENCE } from "../state/draft.ts";
+import type { GroupsStore } from "../state/group-list.ts";
+import type { Destination } from "../state/mention.ts";
+import type { Sending } from "../state/sending.ts";
+import type { Upload } from "../state/uploads.ts";
 
 function chip(name: IconName, text: string, remove: () => void): TemplateResult {
   return html`<span class="chip"

@@ -16,9 +16,11 @@ import { failure, iconButton } from "../controls/controls.ts";
 import { icon } from "../controls/icons.ts";
 import { button, select } from "../controls/toolkit.ts";
 import { follow, View } from "../controls/view.ts";
-import type { Conversation } from "../feed/conversation.ts";
 import { flatten } from "../feed/excerpt.ts";
-import type { GroupsStore } from "../groups/group-list.ts";
+import type { Conversation } from "../state/conversation.ts";
+import type { GroupsStore } from "../state/group-list.ts";
+import { addressedBy, type Destination, mentionIn } from "../state/mention.ts";
+import { addressed, type Plan, plan } from "../state/send-plan.ts";
 import { type Candidate, candidates, choice, complete, type Trigger, triggerAt } from "./completion.ts";
 import {
   fileList,
@@ -29,8 +31,6 @@ import {
   referenceChips,
   unsent,
 } from "./composer-parts.ts";
-import { addressedBy, type Destination, mentionIn } from "./mention.ts";
-import { addressed, type Plan, plan } from "./send-plan.ts";
 
 const encoder = new TextEncoder();
 /** How close to the limit the remaining room is shown. */

@@ -14,8 +14,8 @@ import { DialogView } from "../controls/dialog.ts";
 import { icon } from "../controls/icons.ts";
 import { button, progressRing, select } from "../controls/toolkit.ts";
 import { follow } from "../controls/view.ts";
-import type { Conversation } from "../feed/conversation.ts";
 import type { Host } from "../hosts/host.ts";
+import type { Conversation } from "../state/conversation.ts";
 
 /** An agent that isn't in the table: it gets the whole entry, with its paths. */
 const ANY = "any";

@@ -21,11 +21,11 @@ import { DialogView } from "../controls/dialog.ts";
 import { icon } from "../controls/icons.ts";
 import { button } from "../controls/toolkit.ts";
 import { follow } from "../controls/view.ts";
-import type { Conversation } from "../feed/conversation.ts";
 import type { Host } from "../hosts/host.ts";
+import type { Conversation } from "../state/conversation.ts";
+import { GroupConnections } from "../state/group-connections.ts";
 import { AccountLink } from "./account-link.ts";
 import { connectionCard } from "./connection-card.ts";
-import { GroupConnections } from "./group-connections.ts";
 import { externalCard, instanceCard } from "./instance-card.ts";
 import { invitationShown, invitationToTake } from "./invitation.ts";
 import {

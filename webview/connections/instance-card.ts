@@ -18,7 +18,7 @@ import { exact } from "../../shared/time-words.ts";
 import { stateWord } from "../controls/controls.ts";
 import { icon } from "../controls/icons.ts";
 import { button } from "../controls/toolkit.ts";
-import type { SharingStatus } from "./group-connections.ts";
+import type { SharingStatus } from "../state/group-connections.ts";
 
 /** `retire` opens the page where it is ended; null where there is none. */
 export function instanceCard(connection: Connection, retire: (() => void) | null): TemplateResult {

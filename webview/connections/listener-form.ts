@@ -7,7 +7,7 @@ import { shownName } from "../../shared/foreign-text.ts";
 import { stateWord } from "../controls/controls.ts";
 import { icon } from "../controls/icons.ts";
 import { select, textField } from "../controls/toolkit.ts";
-import type { DirectStatus } from "./group-connections.ts";
+import type { DirectStatus } from "../state/group-connections.ts";
 
 /** What the person has typed; only they change it. */
 export interface ListenerDraft {

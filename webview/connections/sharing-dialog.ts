@@ -10,9 +10,9 @@ import { failure, iconButton, skeleton } from "../controls/controls.ts";
 import { copyFrom } from "../controls/copy.ts";
 import { DialogView } from "../controls/dialog.ts";
 import { button, select, textField } from "../controls/toolkit.ts";
-import type { GroupsStore } from "../groups/group-list.ts";
 import type { Host } from "../hosts/host.ts";
-import type { SharingStatus } from "./group-connections.ts";
+import type { SharingStatus } from "../state/group-connections.ts";
+import type { GroupsStore } from "../state/group-list.ts";
 
 class SharingDialog extends DialogView {
   static override readonly properties = {

@@ -6,7 +6,7 @@ import { day, exact, sameDay } from "../../shared/time-words.ts";
 import { icon } from "../controls/icons.ts";
 import { button } from "../controls/toolkit.ts";
 import type { Host } from "../hosts/host.ts";
-import type { Conversation } from "./conversation.ts";
+import type { Conversation } from "../state/conversation.ts";
 import { type EventWords, eventWords } from "./event-words.ts";
 import { messageLabel } from "./message-label.ts";
 

@@ -10,7 +10,7 @@ import { icon } from "../controls/icons.ts";
 import { roving } from "../controls/roving.ts";
 import { follow, View } from "../controls/view.ts";
 import type { Host } from "../hosts/host.ts";
-import type { Conversation } from "./conversation.ts";
+import type { Conversation } from "../state/conversation.ts";
 import { emptyFeed, feedRow } from "./feed-rows.ts";
 import type { MessageElement } from "./message.ts";
 
@@ -426,7 +426,7 @@ class FeedElement extends View {
     this.requestUpdate();
   }
 
-  /** Shows for a moment which row was found. Rows write their classes themselves when they change. */
+  /** Shows for a moment which row was found. Rows write their classes when they change. */
   #mark(row: HTMLElement): void {
     clearTimeout(this.#marked);
     for (const before of this.querySelectorAll("[data-found]")) before.removeAttribute("data-found");

@@ -9,7 +9,6 @@ import { isFromElsewhere, partiesOf, placeOf, senderWithPlace } from "../../shar
 import type { MessageStatus } from "../../shared/operations/messages.ts";
 import { isSlot, PRESENTATION_REFERENCE } from "../../shared/presentation-kind.ts";
 import { labelled } from "../../shared/voice.ts";
-import { GROUP_REFERENCE } from "../composer/draft.ts";
 import { iconButton } from "../controls/controls.ts";
 import { copy, copyFrom } from "../controls/copy.ts";
 import { icon } from "../controls/icons.ts";
@@ -17,6 +16,7 @@ import { opensElsewhere } from "../controls/links.ts";
 import type { MenuItem } from "../controls/menu.ts";
 import { View } from "../controls/view.ts";
 import type { Host } from "../hosts/host.ts";
+import { GROUP_REFERENCE } from "../state/draft.ts";
 import { colored } from "./colored.ts";
 import { deliveryLine, settledWords } from "./delivery.ts";
 import { type DeliveryWord, deliveries, type RecipientDelivery, settled } from "./delivery-words.ts";

@@ -15,7 +15,7 @@ import { roving } from "../controls/roving.ts";
 import { button } from "../controls/toolkit.ts";
 import { View } from "../controls/view.ts";
 import type { Host } from "../hosts/host.ts";
-import type { Conversation } from "./conversation.ts";
+import type { Conversation } from "../state/conversation.ts";
 import { excerpt } from "./excerpt.ts";
 import { searchFilters } from "./search-filters.ts";
 

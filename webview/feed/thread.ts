@@ -8,7 +8,7 @@ import { icon } from "../controls/icons.ts";
 import { roving } from "../controls/roving.ts";
 import { follow, View } from "../controls/view.ts";
 import type { Host } from "../hosts/host.ts";
-import type { Conversation } from "./conversation.ts";
+import type { Conversation } from "../state/conversation.ts";
 import { messageLabel } from "./message-label.ts";
 
 class ThreadElement extends View {

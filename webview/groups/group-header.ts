@@ -11,8 +11,8 @@ import { copy } from "../controls/copy.ts";
 import { icon } from "../controls/icons.ts";
 import type { MenuItem } from "../controls/menu.ts";
 import { follow, View } from "../controls/view.ts";
-import type { Conversation } from "../feed/conversation.ts";
-import type { GroupsStore } from "./group-list.ts";
+import type { Conversation } from "../state/conversation.ts";
+import type { GroupsStore } from "../state/group-list.ts";
 
 class GroupHeaderElement extends View {
   static override readonly properties = {

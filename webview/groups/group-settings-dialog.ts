@@ -12,8 +12,8 @@ import { copyFrom } from "../controls/copy.ts";
 import { DialogView } from "../controls/dialog.ts";
 import { icon } from "../controls/icons.ts";
 import { button, checkbox, select, textField } from "../controls/toolkit.ts";
-import type { Conversation } from "../feed/conversation.ts";
 import type { Host } from "../hosts/host.ts";
+import type { Conversation } from "../state/conversation.ts";
 
 /** Settings that are times, each in the unit that people use for it. */
 const UNITS = {

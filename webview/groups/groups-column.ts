@@ -5,7 +5,6 @@ import { repeat } from "lit/directives/repeat.js";
 import { NOWHERE } from "../../shared/address.ts";
 import type { GroupSummary } from "../../shared/operations/groups.ts";
 import { labelled } from "../../shared/voice.ts";
-import type { DraftMarks } from "../composer/draft-marks.ts";
 import type { AccountLink } from "../connections/account-link.ts";
 import { badge, iconButton, skeleton } from "../controls/controls.ts";
 import { icon } from "../controls/icons.ts";
@@ -16,7 +15,8 @@ import { sharedFigure, sharedWords } from "../controls/shared-mark.ts";
 import { button } from "../controls/toolkit.ts";
 import { follow, View } from "../controls/view.ts";
 import type { Addresses } from "../hosts/host.ts";
-import type { GroupOrder, GroupsStore } from "./group-list.ts";
+import type { DraftMarks } from "../state/draft-marks.ts";
+import type { GroupOrder, GroupsStore } from "../state/group-list.ts";
 
 const ORDERS: readonly { order: GroupOrder; label: string }[] = [
   { order: "title", label: "By title" },

@@ -19,12 +19,12 @@ import { type IconName, icon } from "../controls/icons.ts";
 import type { MenuItem } from "../controls/menu.ts";
 import "../controls/menu.ts";
 import "../controls/time.ts";
-import type { Reference } from "../composer/draft.ts";
 import { button } from "../controls/toolkit.ts";
 import { follow, View } from "../controls/view.ts";
-import type { Conversation } from "../feed/conversation.ts";
 import { renderDocument } from "../feed/markdown.ts";
 import type { BlobAddress, Host } from "../hosts/host.ts";
+import type { Conversation } from "../state/conversation.ts";
+import type { Reference } from "../state/draft.ts";
 import { readCsv } from "./csv.ts";
 
 /** Something that can be done, as a button or in the menu. */

@@ -11,8 +11,8 @@ import { DialogView } from "../controls/dialog.ts";
 import { fileName } from "../controls/file-name.ts";
 import { icon } from "../controls/icons.ts";
 import { button, textField } from "../controls/toolkit.ts";
-import type { Conversation } from "../feed/conversation.ts";
 import { type Host, HostError } from "../hosts/host.ts";
+import type { Conversation } from "../state/conversation.ts";
 
 /** The title of what has a name that can't be seen. */
 const UNNAMED = "Untitled";

@@ -14,7 +14,7 @@ import { failure } from "../controls/controls.ts";
 import { icon } from "../controls/icons.ts";
 import { button } from "../controls/toolkit.ts";
 import { View } from "../controls/view.ts";
-import type { Answer, Begun, OpenQuestions } from "./open-questions.ts";
+import type { Answer, Begun, OpenQuestions } from "../state/open-questions.ts";
 
 /** From this many lines on, a text says how long it is, because it is scrolled. */
 const LONG_LINES = 12;

@@ -8,7 +8,7 @@ import { SearchAddon } from "@xterm/addon-search";
 import { WebLinksAddon } from "@xterm/addon-web-links";
 import { Terminal } from "@xterm/xterm";
 import { LIMITS } from "../../shared/limits.ts";
-import { SCREEN_READER_ATTRIBUTES, servesScreenReader } from "../controls/screen-reader.ts";
+import { SCREEN_READER_ATTRIBUTES, servesScreenReader } from "../hosts/screen-reader.ts";
 import { terminalColors } from "./colors.ts";
 import { strictDocument } from "./strict-document.ts";
 

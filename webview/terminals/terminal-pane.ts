@@ -15,8 +15,8 @@ import { icon } from "../controls/icons.ts";
 import { button } from "../controls/toolkit.ts";
 import { View } from "../controls/view.ts";
 import type { Host } from "../hosts/host.ts";
+import type { Terminals } from "../state/open-terminals.ts";
 import { keyData, TERMINAL_KEYS, withControl } from "./keys.ts";
-import type { Terminals } from "./open-terminals.ts";
 import type { Found, TerminalScreen, TerminalSize } from "./screen.ts";
 
 class TerminalPaneElement extends View {

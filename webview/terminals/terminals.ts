@@ -6,9 +6,9 @@ import { html, nothing } from "lit";
 import { repeat } from "lit/directives/repeat.js";
 import { actorName } from "../../shared/actor-words.ts";
 import { iconButton } from "../controls/controls.ts";
-import type { Conversation } from "../feed/conversation.ts";
 import type { Host } from "../hosts/host.ts";
-import { DRAWER } from "./open-terminals.ts";
+import type { Conversation } from "../state/conversation.ts";
+import { DRAWER } from "../state/open-terminals.ts";
 import "./terminal-pane.ts";
 import { follow, View } from "../controls/view.ts";
 

@@ -17,6 +17,8 @@ import { API_PREFIX } from "../../../shared/names.ts";
 import type { Caller } from "../../../shared/operations/caller.ts";
 import { type Dispatcher, foreignGroup, mayEnter, undecided } from "../../operations/dispatcher.ts";
 import type { Frames } from "../../peers/https/frames.ts";
+import { type Exchange, newExchange, notForActors, readerOfExchange } from "../exchange/exchange.ts";
+import { type Route, specialRoutes } from "../exchange/routes.ts";
 import type { LocalApp } from "../local/local-socket.ts";
 import { type ActivityFeed, serveActivityStream } from "../streams/activity-stream.ts";
 import { EventSockets } from "../streams/event-socket.ts";
@@ -38,7 +40,6 @@ import type { LoginLinks } from "../web/login-links.ts";
 import { sessionRoutes } from "../web/session-routes.ts";
 import type { WebApp } from "../web/web-listener.ts";
 import { type AppDependencies, createApp, introduce, type McpService } from "./app.ts";
-import { type Exchange, newExchange, notForActors, readerOfExchange } from "./exchange.ts";
 import { type FileStore, serveBlob, serveUpload } from "./files.ts";
 import { type MetricSources, metricsService } from "./metrics.ts";
 import { operationRoutes } from "./operation-routes.ts";
@@ -51,7 +52,6 @@ import {
   servePeer,
 } from "./peers.ts";
 import { type PresentationSource, servePresentation } from "./presentations.ts";
-import { type Route, specialRoutes } from "./routes.ts";
 
 export interface ApiDependencies {
   dispatcher: Dispatcher;

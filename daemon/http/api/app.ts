@@ -18,12 +18,12 @@ import { LIMITS } from "../../../shared/limits.ts";
 import { FRAME_PATH } from "../../../shared/names.ts";
 import type { Caller } from "../../../shared/operations/caller.ts";
 import { failure } from "../../../shared/operations/outcome.ts";
+import { type Exchange, newExchange } from "../exchange/exchange.ts";
+import { isPageWanted, plainPage } from "../exchange/plain-page.ts";
+import { PEER_PATH, type Route } from "../exchange/routes.ts";
 import { authenticate, checkCsrf, lapsedOf, type WebCredentials } from "../web/authentication.ts";
 import { embeddingRefusal, type LiveFrames, takeFrame } from "../web/embedding.ts";
 import { serveWorkbench } from "../web/workbench-files.ts";
-import { type Exchange, newExchange } from "./exchange.ts";
-import { isPageWanted, plainPage } from "./plain-page.ts";
-import { PEER_PATH, type Route } from "./routes.ts";
 
 export interface AppDependencies {
   log: Log;

@@ -9,7 +9,7 @@ import { type Attachment, GroupId, Sha256, text } from "../../../shared/model.ts
 import { overSize } from "../../../shared/size-words.ts";
 import type { BlobReading } from "../../messaging/files/blobs.ts";
 import { foreignGroup, mayEnter } from "../../operations/dispatcher.ts";
-import { callerOfExchange, checkStillCaller, type Exchange, readerOfExchange } from "./exchange.ts";
+import { callerOfExchange, checkStillCaller, type Exchange, readerOfExchange } from "../exchange/exchange.ts";
 
 /** What this needs of messaging. */
 export interface FileStore {

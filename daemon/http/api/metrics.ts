@@ -4,7 +4,7 @@ import { tellReplaced } from "../../../platform/replaced.ts";
 import { Refusal } from "../../../shared/errors.ts";
 import type { HealthCheck } from "../../../shared/health.ts";
 import type { OperationCount } from "../../operations/dispatcher.ts";
-import { callerOfExchange, type Exchange } from "./exchange.ts";
+import { callerOfExchange, type Exchange } from "../exchange/exchange.ts";
 
 export interface MetricSources {
   operations(): Iterable<readonly [name: string, count: OperationCount]>;

@@ -8,8 +8,8 @@ import { API_PREFIX } from "../../../shared/names.ts";
 import { HTTP_ROUTES, type HttpMethod, type HttpRoute } from "../../../shared/operations/http-routes.ts";
 import { OPERATIONS } from "../../../shared/operations/registry.ts";
 import type { Dispatcher } from "../../operations/dispatcher.ts";
-import { callerOfExchange, type Exchange, readInput } from "./exchange.ts";
-import type { Route } from "./routes.ts";
+import { callerOfExchange, type Exchange, readInput } from "../exchange/exchange.ts";
+import type { Route } from "../exchange/routes.ts";
 
 export function operationRoutes(dispatcher: Dispatcher, clock: Clock): Route[] {
   const routes: Route[] = [];

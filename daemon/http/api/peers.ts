@@ -9,7 +9,7 @@ import { queryFields, queryOf } from "../../../platform/http/query.ts";
 import { Refusal } from "../../../shared/errors.ts";
 import type { Account } from "../../peers/account/account.ts";
 import type { PeerEndpoint } from "../../peers/https/peer-endpoint.ts";
-import { callerOfExchange, checkStillCaller, type Exchange, readInput } from "./exchange.ts";
+import { callerOfExchange, checkStillCaller, type Exchange, readInput } from "../exchange/exchange.ts";
 
 export type PeerPort = Pick<PeerEndpoint, "identity" | "receive" | "groupCheck">;
 export type FramingPort = Pick<Account["opening"], "open" | "origins">;

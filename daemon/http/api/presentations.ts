@@ -5,9 +5,9 @@ import { Refusal } from "../../../shared/errors.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import { EventId } from "../../../shared/model.ts";
 import type { ShownContent } from "../../messaging/presentations/presentations.ts";
-import type { Exchange } from "./exchange.ts";
+import type { Exchange } from "../exchange/exchange.ts";
+import { plainPage } from "../exchange/plain-page.ts";
 import { groupOf, sendWhole } from "./files.ts";
-import { plainPage } from "./plain-page.ts";
 
 /** What this needs of messaging. */
 export interface PresentationSource {

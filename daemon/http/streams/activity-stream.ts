@@ -5,7 +5,7 @@
 
 import { queryFields, queryOf, wrongField } from "../../../platform/http/query.ts";
 import type { RuntimeActivityEvent } from "../../../shared/activity/event.ts";
-import type { Exchange } from "../api/exchange.ts";
+import type { Exchange } from "../exchange/exchange.ts";
 import { eventText } from "./event-text.ts";
 import { groupReader } from "./ledger-stream.ts";
 import { SseStream } from "./sse-stream.ts";

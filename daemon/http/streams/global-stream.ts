@@ -7,7 +7,7 @@ import type { LedgerEvent } from "../../../shared/events.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import type { Ordinal } from "../../ledger/types.ts";
 import { mayEnter } from "../../operations/dispatcher.ts";
-import { type Exchange, readerOfExchange } from "../api/exchange.ts";
+import { type Exchange, readerOfExchange } from "../exchange/exchange.ts";
 import { eventText, ledgerText, RELOAD } from "./event-text.ts";
 import { checkAccepts, resumeAfter } from "./ledger-stream.ts";
 import type { Batch } from "./ledger-subscription.ts";

@@ -6,7 +6,7 @@ import type { LedgerEvent } from "../../../shared/events.ts";
 import { EventId, GroupId } from "../../../shared/model.ts";
 import type { Caller } from "../../../shared/operations/caller.ts";
 import { foreignGroup, mayEnter } from "../../operations/dispatcher.ts";
-import { type Exchange, readerOfExchange } from "../api/exchange.ts";
+import { type Exchange, readerOfExchange } from "../exchange/exchange.ts";
 import { ledgerText, RELOAD } from "./event-text.ts";
 import {
   type Batch,

@@ -5,7 +5,7 @@
  */
 import type { Socket } from "node:net";
 import { LIMITS } from "../../../shared/limits.ts";
-import type { Exchange } from "../api/exchange.ts";
+import type { Exchange } from "../exchange/exchange.ts";
 import { eventText, HEARTBEAT } from "./event-text.ts";
 
 export class SseStream {

@@ -16,9 +16,9 @@ import { parseStrictJsonBytes } from "../../../shared/strict-json.ts";
 import { fromBase64Url } from "../../../shared/wire/v1/base64.ts";
 import type { ConnectFrameProof } from "../../../shared/wire/v1/proofs.ts";
 import type { Frames } from "../../peers/https/frames.ts";
-import { callerOfExchange, type Exchange } from "../api/exchange.ts";
-import { isPageWanted, plainPage } from "../api/plain-page.ts";
-import type { Route } from "../api/routes.ts";
+import { callerOfExchange, type Exchange } from "../exchange/exchange.ts";
+import { isPageWanted, plainPage } from "../exchange/plain-page.ts";
+import type { Route } from "../exchange/routes.ts";
 
 export interface FrameRouteDependencies {
   clock: Clock;

@@ -6,7 +6,7 @@ import { extname } from "node:path";
 import express, { type Express } from "express";
 import { encodingFor } from "../../../platform/http/answer.ts";
 import { ERRORS } from "../../../shared/errors.ts";
-import { plainPage } from "../api/plain-page.ts";
+import { plainPage } from "../exchange/plain-page.ts";
 
 /** Chunks carry a digest in their names, so that they never change. */
 const HASHED = /[-.][A-Z0-9]{8}\.(?:js|css|ttf|woff2|svg|png)$/;

@@ -6,11 +6,11 @@
 import { createHash } from "node:crypto";
 import { replaceFile } from "../../../platform/durable.ts";
 import type { OpenFile } from "../../../platform/files.ts";
+import type { Claim } from "../files/claim.ts";
+import { indexName, type Segment } from "../files/segments.ts";
+import { pathOf, type Storage } from "../files/storage.ts";
 import { checksummed, readChecksummed } from "../format/checksummed.ts";
 import type { History } from "../history.ts";
-import type { Claim } from "../store/claim.ts";
-import { indexName, type Segment } from "../store/segments.ts";
-import { pathOf, type Storage } from "../store/storage.ts";
 import type { Columns } from "./event-index.ts";
 
 const MAGIC = "svcidx03";

@@ -1,10 +1,10 @@
 /** Reads lines back into index and projections: the linear scan of an open. */
 import type { OpenFile } from "../../../platform/files.ts";
+import type { Segment } from "../files/segments.ts";
+import { corrupt } from "../files/storage.ts";
 import { decodeLine, SPACE } from "../format/line.ts";
 import type { History } from "../history.ts";
 import { ParsedHead } from "../parsed-head.ts";
-import type { Segment } from "../store/segments.ts";
-import { corrupt } from "../store/storage.ts";
 import type { EventHead, Projection } from "../types.ts";
 import { EventColumns } from "./event-columns.ts";
 import { atOnce, type Steps, scanLines } from "./line-scan.ts";

@@ -5,11 +5,11 @@
 
 import { replaceFile } from "../../../platform/durable.ts";
 import type { OpenFile } from "../../../platform/files.ts";
+import { type Claim, claimOfLast } from "../files/claim.ts";
+import { pathOf, type Storage } from "../files/storage.ts";
 import { checksummed, readChecksummed } from "../format/checksummed.ts";
 import { isEventId } from "../format/event-id.ts";
 import type { History } from "../history.ts";
-import { type Claim, claimOfLast } from "../store/claim.ts";
-import { pathOf, type Storage } from "../store/storage.ts";
 import type { Tables } from "./event-index.ts";
 import { asBytes } from "./index-file.ts";
 

@@ -3,8 +3,8 @@
  * order of the history, whatever the clock did. Made when somebody first asks.
  */
 import type { Clock } from "../../../platform/clock.ts";
+import { Pace } from "../files/pace.ts";
 import type { History } from "../history.ts";
-import { Pace } from "../store/pace.ts";
 
 const BLOCK_EVENTS = 256;
 

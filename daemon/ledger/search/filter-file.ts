@@ -5,11 +5,11 @@
  */
 import { replaceFile } from "../../../platform/durable.ts";
 import type { OpenFile } from "../../../platform/files.ts";
+import type { Segment } from "../files/segments.ts";
+import { pathOf } from "../files/storage.ts";
 import { checksummed, readChecksummed } from "../format/checksummed.ts";
 import type { History } from "../history.ts";
 import { asBytes, sampleOf } from "../index/index-file.ts";
-import type { Segment } from "../store/segments.ts";
-import { pathOf } from "../store/storage.ts";
 import { SLOTS } from "./grams.ts";
 
 const MAGIC = "svcflt01";

@@ -3,10 +3,10 @@
  * work.
  */
 import type { Clock, Timer } from "../../../platform/clock.ts";
+import { Pace } from "../files/pace.ts";
+import type { Segment } from "../files/segments.ts";
 import { decodeLine } from "../format/line.ts";
 import type { History } from "../history.ts";
-import { Pace } from "../store/pace.ts";
-import type { Segment } from "../store/segments.ts";
 import {
   BLOCK_BYTES,
   type Candidates,

@@ -5,10 +5,10 @@
 
 import type { Clock } from "../../../platform/clock.ts";
 import type { LedgerEvent } from "../../../shared/events.ts";
+import { Pace } from "../files/pace.ts";
+import type { Segment } from "../files/segments.ts";
 import { decodeLine } from "../format/line.ts";
 import type { History } from "../history.ts";
-import { Pace } from "../store/pace.ts";
-import type { Segment } from "../store/segments.ts";
 import type { Ordinal, SearchPage, SearchRequest } from "../types.ts";
 import { BLOCK_BYTES, type Candidates } from "./filter-file.ts";
 import { type Filters, linesOf } from "./filters.ts";

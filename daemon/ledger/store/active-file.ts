@@ -5,9 +5,9 @@
  */
 import { syncDirectory, syncFile } from "../../../platform/durable.ts";
 import type { OpenFile } from "../../../platform/files.ts";
+import { ACTIVE } from "../files/segments.ts";
+import { pathOf, type Storage } from "../files/storage.ts";
 import { LINE_FEED } from "../format/line.ts";
-import { ACTIVE } from "./segments.ts";
-import { pathOf, type Storage } from "./storage.ts";
 
 let padding = Buffer.alloc(0);
 function lineFeeds(bytes: number): Buffer {

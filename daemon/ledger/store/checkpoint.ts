@@ -3,12 +3,12 @@
  * what follows.
  */
 import { replaceFile } from "../../../platform/durable.ts";
+import { type Claim, claimOfLast } from "../files/claim.ts";
+import { pathOf, type Storage } from "../files/storage.ts";
 import { checksummed, readChecksummed } from "../format/checksummed.ts";
 import { isEventId } from "../format/event-id.ts";
 import type { History } from "../history.ts";
 import type { Follower } from "../index/rebuild.ts";
-import { type Claim, claimOfLast } from "./claim.ts";
-import { pathOf, type Storage } from "./storage.ts";
 
 const MAGIC = "svcchk01";
 const NAME = "checkpoint.bin";

@@ -3,14 +3,15 @@
  * of a damage. Each is written only of what was acknowledged before, so that a whole one never
  * says too much. One that is missing or broken says nothing.
  */
+
+import type { Claim } from "../files/claim.ts";
+import { ACTIVE, segmentName } from "../files/segments.ts";
+import type { Storage } from "../files/storage.ts";
 import type { History } from "../history.ts";
 import { readIndexClaim, sampleOf } from "../index/index-file.ts";
 import { readTablesClaim } from "../index/tables-file.ts";
 import { readCheckpointClaim } from "./checkpoint.ts";
-import type { Claim } from "./claim.ts";
 import { DAMAGE_NOTE, readDamageNote } from "./damage-note.ts";
-import { ACTIVE, segmentName } from "./segments.ts";
-import type { Storage } from "./storage.ts";
 
 /** All whole files of this Group; those of the segments in `trusted` were found right already. */
 export function readClaims(

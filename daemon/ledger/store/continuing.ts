@@ -5,13 +5,13 @@
  */
 import { type Clock, timestamp } from "../../../platform/clock.ts";
 import { replaceFile, syncDirectory, unlinkIfThere } from "../../../platform/durable.ts";
+import { ACTIVE, MANIFEST, rewriteManifest, segmentName } from "../files/segments.ts";
+import { corrupt, pathOf, type Storage } from "../files/storage.ts";
 import { decodeLine, SPACE } from "../format/line.ts";
 import { atOnce, scanLines } from "../index/line-scan.ts";
 import type { LedgerOptions } from "../types.ts";
 import { type Decision, readDamageNote, writeDamageNote } from "./damage-note.ts";
 import { salvage } from "./salvage.ts";
-import { ACTIVE, MANIFEST, rewriteManifest, segmentName } from "./segments.ts";
-import { corrupt, pathOf, type Storage } from "./storage.ts";
 
 /** Made anew from the segments. What they say of lost events would be held against the ledger. */
 const SIDECAR = /^(?:(?:index|filter)-\d+|tables|checkpoint)\.bin$/;

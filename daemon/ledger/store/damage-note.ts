@@ -5,7 +5,7 @@
 import * as z from "zod";
 import { readWhole, replaceFile } from "../../../platform/durable.ts";
 import type { LedgerDamage } from "../../../shared/ledger-damage.ts";
-import { pathOf, type Storage } from "./storage.ts";
+import { pathOf, type Storage } from "../files/storage.ts";
 
 export const DAMAGE_NOTE = "damage.json";
 

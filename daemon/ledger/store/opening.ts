@@ -7,6 +7,8 @@ import type { Clock } from "../../../platform/clock.ts";
 import { timestamp } from "../../../platform/clock.ts";
 import { isTemporary, syncDirectory, syncFile } from "../../../platform/durable.ts";
 import type { OpenFile } from "../../../platform/files.ts";
+import { ACTIVE, type Inventory, type Segment, takeInventory, writeManifest } from "../files/segments.ts";
+import { corrupt, pathOf, type Storage } from "../files/storage.ts";
 import { LINE_FEED } from "../format/line.ts";
 import { History } from "../history.ts";
 import { claimedCount, loadIndex } from "../index/index-file.ts";
@@ -20,8 +22,6 @@ import { contradiction, readClaims } from "./claims.ts";
 import { carryOut } from "./continuing.ts";
 import { DAMAGE_NOTE, type Decision, readDamageNote } from "./damage-note.ts";
 import { salvage } from "./salvage.ts";
-import { ACTIVE, type Inventory, type Segment, takeInventory, writeManifest } from "./segments.ts";
-import { corrupt, pathOf, type Storage } from "./storage.ts";
 import { damageBehind } from "./tail.ts";
 
 const COPY_BYTES = 1024 * 1024;

@@ -6,17 +6,17 @@ import type { OpenFile } from "../../../platform/files.ts";
 import type { LedgerEvent } from "../../../shared/events.ts";
 import type { LedgerDamage } from "../../../shared/ledger-damage.ts";
 import { LIMITS } from "../../../shared/limits.ts";
+import { type Claim, claimsMissing } from "../files/claim.ts";
+import { Finding } from "../files/finding.ts";
+import { ACTIVE, type LoosePart, looseInventory, type Segment } from "../files/segments.ts";
+import { pathOf, type Storage } from "../files/storage.ts";
 import { decodeLine, SPACE } from "../format/line.ts";
 import { History } from "../history.ts";
 import { atOnce, scanLines } from "../index/line-scan.ts";
 import { ParsedHead } from "../parsed-head.ts";
 import type { LedgerOptions } from "../types.ts";
 import { usedBytes } from "./active-file.ts";
-import { type Claim, claimsMissing } from "./claim.ts";
 import { contradiction, readClaims } from "./claims.ts";
-import { Finding } from "./finding.ts";
-import { ACTIVE, type LoosePart, looseInventory, type Segment } from "./segments.ts";
-import { pathOf, type Storage } from "./storage.ts";
 import { damageBehind } from "./tail.ts";
 
 /** Places near the end that may be where a crash tore a batch. */

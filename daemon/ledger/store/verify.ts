@@ -6,15 +6,15 @@ import type { Clock } from "../../../platform/clock.ts";
 import type { OpenFile } from "../../../platform/files.ts";
 import { missingWords } from "../../../shared/damage-words.ts";
 import { LIMITS } from "../../../shared/limits.ts";
+import { Finding } from "../files/finding.ts";
+import { Pace } from "../files/pace.ts";
+import { ACTIVE, type Segment } from "../files/segments.ts";
+import { pathOf } from "../files/storage.ts";
 import { decodeLine } from "../format/line.ts";
 import { History } from "../history.ts";
 import { type Steps, scanLines } from "../index/line-scan.ts";
 import { ParsedHead } from "../parsed-head.ts";
 import type { Projection } from "../types.ts";
-import { Finding } from "./finding.ts";
-import { Pace } from "./pace.ts";
-import { ACTIVE, type Segment } from "./segments.ts";
-import { pathOf } from "./storage.ts";
 
 export interface Verification {
   events: number;

@@ -7,13 +7,13 @@ import type { Clock } from "../../../platform/clock.ts";
 import { storageRefusal, syncDirectory } from "../../../platform/durable.ts";
 import { Refusal } from "../../../shared/errors.ts";
 import { overSize } from "../../../shared/size-words.ts";
+import { ACTIVE, type Segment, segmentName, writeManifest } from "../files/segments.ts";
+import { pathOf } from "../files/storage.ts";
 import { LINE_FEED, SPACE } from "../format/line.ts";
 import type { History } from "../history.ts";
 import type { LedgerLimits, Placed } from "../types.ts";
 import { ActiveFile } from "./active-file.ts";
 import { damagedRefusal } from "./damaged.ts";
-import { ACTIVE, type Segment, segmentName, writeManifest } from "./segments.ts";
-import { pathOf } from "./storage.ts";
 
 /** An event on its way; its place is known when it is durable. */
 export interface Pending extends Placed {

@@ -19,10 +19,10 @@ import type { InputOf, ResultOf } from "../../../shared/operations/registry.ts";
 import type { NewEvent } from "../../ledger/types.ts";
 import type { ActorCaller, Chats, GroupChat, MessagingDependencies } from "../group-chat.ts";
 import { HANDED_BACK } from "../kinds.ts";
-import { readingOf } from "../projection/overview.ts";
-import type { ActorQueue } from "./actor-queue.ts";
+import type { ActorQueue } from "../projection/actor-queue.ts";
 import { delivery, mailRead } from "./inbox-events.ts";
 import { readMailMark, writeMailMark } from "./mail-mark.ts";
+import { readingOf } from "./overview.ts";
 import { bytesOf, partOf } from "./reading-budget.ts";
 import type { Session, Sessions } from "./sessions.ts";
 

@@ -15,10 +15,10 @@ import type { CallContext, Caller } from "../../../shared/operations/caller.ts";
 import type { InputOf, ResultOf } from "../../../shared/operations/registry.ts";
 import { type Audience, resolveRecipients } from "../../groups/recipients.ts";
 import { type Chats, type GroupChat, type MessagingDependencies, wakeGroup } from "../group-chat.ts";
+import { messageKey } from "../projection/message-keys.ts";
 import { checkBody, withAttachments } from "./attachments.ts";
 import { once } from "./idempotency.ts";
 import { type Author, contentDigest, defaultMode, messageData, type Said } from "./message-event.ts";
-import { messageKey } from "./message-keys.ts";
 import { receiptAmong } from "./statuses.ts";
 
 type SentAcross = ResultOf<"send_cross_group">;

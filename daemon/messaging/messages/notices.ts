@@ -12,7 +12,7 @@ import type { StoredActor } from "../../../shared/model.ts";
 import { NOTICES } from "../../../shared/voice.ts";
 import type { NewEvent } from "../../ledger/types.ts";
 import type { GroupChat, MessagingDependencies } from "../group-chat.ts";
-import { noticeKey } from "./message-keys.ts";
+import { noticeKey } from "../projection/message-keys.ts";
 
 interface Due {
   kind: "mail_notice" | "reply_notice";

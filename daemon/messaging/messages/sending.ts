@@ -16,6 +16,7 @@ import {
   type RemoteMessages,
   wakeGroup,
 } from "../group-chat.ts";
+import { messageKey } from "../projection/message-keys.ts";
 import { carriesFiles, checkBody, checkFileSize, withAttachments } from "./attachments.ts";
 import { type CrossGroup, remoteId } from "./cross-group.ts";
 import { once } from "./idempotency.ts";
@@ -28,7 +29,6 @@ import {
   messageData,
   type Said,
 } from "./message-event.ts";
-import { messageKey } from "./message-keys.ts";
 
 type Sent = ResultOf<"send">;
 

@@ -8,8 +8,8 @@ import { lookUp } from "../../../shared/look-up.ts";
 import type { MessageStatus } from "../../../shared/operations/messages.ts";
 import type { GroupChat } from "../group-chat.ts";
 import { ENDED_UNREAD, HANDED_BACK, IMPORTED, SESSION_ENDED } from "../kinds.ts";
+import { authorOf, remoteAuthor } from "../projection/authors.ts";
 import { isReplyOf } from "../projection/obligations.ts";
-import { authorOf, remoteAuthor } from "./authors.ts";
 import { isRemote } from "./message-event.ts";
 
 type DeliveryStatus = MessageStatus["delivery_status"][string];

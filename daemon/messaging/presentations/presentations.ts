@@ -20,7 +20,7 @@ import type { Chats, GroupChat } from "../group-chat.ts";
 import { checkNamesFiles } from "../messages/attachments.ts";
 import { onceFor } from "../messages/idempotency.ts";
 import type { Author } from "../messages/message-event.ts";
-import { presentationKey } from "../messages/message-keys.ts";
+import { presentationKey } from "../projection/message-keys.ts";
 import { ContentCheck, checkContentSize, type FileKind, servedType } from "./content.ts";
 
 type Publish = InputOf<"presentation_publish">;

@@ -4,7 +4,7 @@
  * unread again without a look at the history.
  */
 import { LIMITS } from "../../../shared/limits.ts";
-import { Backlog } from "../messages/backlog.ts";
+import { Backlog } from "./backlog.ts";
 
 export class PersonReading {
   readonly #entries: Backlog;

@@ -7,9 +7,9 @@
  * Imported events are history (docs/core-model.md#group): none of it is open, whatever it says.
  */
 import type { EventHead, Projection } from "../../ledger/types.ts";
-import { ActorQueue } from "../inbox/actor-queue.ts";
 import { ENDED_UNREAD, HANDED_BACK, RESUME_NOTICE } from "../kinds.ts";
-import { authorOf, remoteAuthor } from "../messages/authors.ts";
+import { ActorQueue } from "./actor-queue.ts";
+import { authorOf, remoteAuthor } from "./authors.ts";
 import { Obligations } from "./obligations.ts";
 import { PersonReading } from "./person-reading.ts";
 import { SavedProjection } from "./saved-projection.ts";

@@ -4,7 +4,7 @@
  */
 
 import type { Projection } from "../../ledger/types.ts";
-import { keyOf } from "../messages/message-keys.ts";
+import { keyOf } from "./message-keys.ts";
 import { PresentationProjection } from "./presentation-projection.ts";
 import { MessageProjection } from "./projection.ts";
 

@@ -26,7 +26,7 @@ import type { NewEvent } from "../../ledger/types.ts";
 import { BlobStore } from "../files/blobs.ts";
 import { UploadQuota } from "../files/upload-quota.ts";
 import type { MessagingDependencies } from "../group-chat.ts";
-import { keyOf } from "../messages/message-keys.ts";
+import { keyOf } from "../projection/message-keys.ts";
 import { fileLines } from "./line-reader.ts";
 import {
   BlobLine,

@@ -10,7 +10,7 @@ import { LIMITS } from "../../../shared/limits.ts";
 import { CatalogPage, type ConnectPeerOperation } from "../../../shared/wire/v1/peer.ts";
 import { type Authorities, kindOf } from "../authorities.ts";
 import type { Grant } from "../authority.ts";
-import type { PeerSender } from "../sending/peer-sender.ts";
+import type { PeerSender } from "../requests/peer-sender.ts";
 import type { CatalogCache, CatalogGroup } from "./catalog-cache.ts";
 
 interface Dependencies {

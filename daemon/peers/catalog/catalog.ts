@@ -13,7 +13,7 @@ import { InstanceId, WireGroupId } from "../../../shared/wire/v1/fields.ts";
 import type { Chats } from "../../messaging/group-chat.ts";
 import type { Authorities } from "../authorities.ts";
 import type { Grant, GrantEnd } from "../authority.ts";
-import { checkBy } from "../sending/by.ts";
+import { checkBy } from "../requests/by.ts";
 import type { Catalog, CatalogCache, CatalogGroup } from "./catalog-cache.ts";
 
 interface Dependencies {

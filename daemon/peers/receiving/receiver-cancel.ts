@@ -10,8 +10,8 @@ import { milliseconds } from "../../../shared/wire/v1/time.ts";
 import { untimelyDelivery } from "../../../shared/wire/v1/timely.ts";
 import { uuidKey } from "../../../shared/wire/v1/uuid.ts";
 import type { GroupChat } from "../../messaging/group-chat.ts";
-import { remoteAuthor, remoteBy } from "../../messaging/messages/authors.ts";
-import { controlKey } from "../../messaging/messages/message-keys.ts";
+import { remoteAuthor, remoteBy } from "../../messaging/projection/authors.ts";
+import { controlKey } from "../../messaging/projection/message-keys.ts";
 import type { Content } from "../wire/digests.ts";
 import { PeerRefusal } from "../wire/peer-refusal.ts";
 import {

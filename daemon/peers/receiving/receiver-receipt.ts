@@ -8,8 +8,8 @@ import { LIMITS } from "../../../shared/limits.ts";
 import type { Receipt } from "../../../shared/wire/v1/message.ts";
 import { uuidKey } from "../../../shared/wire/v1/uuid.ts";
 import type { GroupChat } from "../../messaging/group-chat.ts";
-import { remoteBy } from "../../messaging/messages/authors.ts";
-import { controlKey, deliveryKey } from "../../messaging/messages/message-keys.ts";
+import { remoteBy } from "../../messaging/projection/authors.ts";
+import { controlKey, deliveryKey } from "../../messaging/projection/message-keys.ts";
 import type { Grant } from "../authority.ts";
 
 /** What an admission depends on, as it is at that moment. */

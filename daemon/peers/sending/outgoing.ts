@@ -20,8 +20,8 @@ import { type Author, messageData, type Said } from "../../messaging/messages/me
 import type { Grant } from "../authority.ts";
 import type { Outbox } from "../outbox/outbox.ts";
 import type { OutboxEntry } from "../outbox/outbox-entry.ts";
+import type { SourceEvents } from "../requests/source-event.ts";
 import { type Content, contentOf } from "../wire/digests.ts";
-import type { SourceEvents } from "./source-event.ts";
 
 interface Dependencies {
   clock: Clock;

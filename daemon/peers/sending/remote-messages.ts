@@ -27,10 +27,10 @@ import type { Grant } from "../authority.ts";
 import type { Outbox } from "../outbox/outbox.ts";
 import type { OutboxEntry } from "../outbox/outbox-entry.ts";
 import { isEnd } from "../receiving/receiver-reply.ts";
+import type { SourceEvents } from "../requests/source-event.ts";
+import { receiptEvent } from "../requests/terminal.ts";
 import { contentOf } from "../wire/digests.ts";
 import { type Outgoing, type OutgoingMessage, senderOf } from "./outgoing.ts";
-import type { SourceEvents } from "./source-event.ts";
-import { receiptEvent } from "./terminal.ts";
 
 interface Dependencies {
   /** Of this Home. */

@@ -12,13 +12,13 @@ import type { Chats, GroupChat } from "../../messaging/group-chat.ts";
 import { checkBody } from "../../messaging/messages/attachments.ts";
 import { once } from "../../messaging/messages/idempotency.ts";
 import { contentDigest, type Said } from "../../messaging/messages/message-event.ts";
-import { messageKey } from "../../messaging/messages/message-keys.ts";
 import { MessageStatuses } from "../../messaging/messages/statuses.ts";
+import { messageKey } from "../../messaging/projection/message-keys.ts";
 import type { Grant } from "../authority.ts";
 import type { CatalogReads, Destination } from "../catalog/catalog.ts";
 import type { CatalogGroup } from "../catalog/catalog-cache.ts";
 import type { Outbox } from "../outbox/outbox.ts";
-import { checkBy } from "./by.ts";
+import { checkBy } from "../requests/by.ts";
 import { type Outgoing, personOf } from "./outgoing.ts";
 
 type Queued = ResultOf<"connect_send">;

@@ -18,7 +18,7 @@ import type { GroupChat } from "../../messaging/group-chat.ts";
 import { ENDED_UNREAD, HANDED_BACK, IN_HISTORY } from "../../messaging/kinds.ts";
 import { MessageStatuses } from "../../messaging/messages/statuses.ts";
 import type { RuntimeEntry } from "../catalogue.ts";
-import type { Findings } from "../launch/prompt-history.ts";
+import type { Findings } from "./prompt-history.ts";
 
 export interface ProofOptions {
   chat: GroupChat;

@@ -18,6 +18,7 @@ import type { OpenGroup } from "../../groups/group.ts";
 import type { GroupRegistry } from "../../groups/registry.ts";
 import type { Chats } from "../../messaging/group-chat.ts";
 import { entryOf } from "../catalogue.ts";
+import { findInConversation } from "../input/prompt-history.ts";
 import { Prompter } from "../input/prompter.ts";
 import { type Choice, chooseConversation, NEW } from "./conversation.ts";
 import { endWords, type InHand, takeInHand, tellInterrupted } from "./interruptions.ts";
@@ -26,7 +27,6 @@ import type { Launcher, LauncherDependencies, LaunchPlan } from "./launcher.ts";
 import { clearLeftovers, endClaims, type LeftoverDependencies } from "./leftovers.ts";
 import type { LiveLaunches, Run, Slot } from "./live-launches.ts";
 import { type Kin, ProcessEnds } from "./process-end.ts";
-import { findInConversation } from "./prompt-history.ts";
 
 export interface ActorProcessDependencies extends LauncherDependencies {
   random: Random;

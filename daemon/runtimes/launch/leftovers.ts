@@ -12,11 +12,11 @@ import type { LaunchReports } from "../../activity/launches.ts";
 import type { OpenGroup } from "../../groups/group.ts";
 import type { Chats, GroupChat } from "../../messaging/group-chat.ts";
 import { decided, deliveryEvent } from "../input/delivery-proof.ts";
+import { findInConversation } from "../input/prompt-history.ts";
 import { endWords, takeInHand, tellInterrupted } from "./interruptions.ts";
 import type { LastRuns } from "./last-run.ts";
 import type { LaunchIdentities, StoredLaunch } from "./launch-identity.ts";
 import type { ProcessEnds } from "./process-end.ts";
-import { findInConversation } from "./prompt-history.ts";
 
 /** A state is noted when it changes. */
 const NOTED_EVENTS = 2000;

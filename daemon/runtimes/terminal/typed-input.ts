@@ -5,7 +5,7 @@
  */
 import type { TerminalProcess } from "../../../platform/processes.ts";
 import { LIMITS } from "../../../shared/limits.ts";
-import { CONTROL_C, InputWatch, PASTE_ENDS, type TypedInput as WatchedInput } from "../input/input-watch.ts";
+import { CONTROL_C, InputWatch, PASTE_ENDS, type TypedInput as WatchedInput } from "./input-watch.ts";
 
 const { unreadBytes } = LIMITS.terminal;
 /** Kept for the ends of pastes. */

@@ -10,8 +10,8 @@ import { addressQuery, NOWHERE } from "../../../shared/address.ts";
 import { Refusal } from "../../../shared/errors.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import type { GroupSummary } from "../../../shared/operations/groups.ts";
-import { Uploads } from "../../../webview/composer/uploads.ts";
 import { HostError } from "../../../webview/hosts/host.ts";
+import { Uploads } from "../../../webview/state/uploads.ts";
 import { until } from "../../support/until.ts";
 import { eventId, GROUP, ledgerEvent, Pair, SHA } from "./pair.ts";
 

@@ -11,7 +11,7 @@ import { text } from "node:stream/consumers";
 import type { InstanceIdentity } from "../../../daemon/home/identity.ts";
 import type { Grant } from "../../../daemon/peers/authority.ts";
 import { WebTransport } from "../../../daemon/peers/https/web-transport.ts";
-import { type Answer, PeerSender } from "../../../daemon/peers/sending/peer-sender.ts";
+import { type Answer, PeerSender } from "../../../daemon/peers/requests/peer-sender.ts";
 import { requestDigest } from "../../../daemon/peers/wire/digests.ts";
 import { signStatement } from "../../../daemon/peers/wire/statements.ts";
 import { RealHttpClient } from "../../../platform/http/real-client.ts";

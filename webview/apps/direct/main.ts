@@ -7,11 +7,11 @@ import "../../connections/sharing-dialog.ts";
 import "../workbench/offline-banner.ts";
 import { html, render } from "lit";
 import type { Shown } from "../../../shared/webview-protocol.ts";
-import { GroupConnections } from "../../connections/group-connections.ts";
 import { skeleton } from "../../controls/controls.ts";
-import { OpenGroup } from "../../groups/open-group.ts";
 import { openInEditor } from "../../hosts/vscode/editor-document.ts";
 import type { VsCodeHost } from "../../hosts/vscode/vscode-host.ts";
+import { GroupConnections } from "../../state/group-connections.ts";
+import { OpenGroup } from "../../state/open-group.ts";
 
 const EVERY_MS = 10_000;
 const root = document.getElementById("root")!;

@@ -5,10 +5,10 @@
 import type { TickerItem } from "../../../shared/activity/projection.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import type { ActorWithPresence } from "../../../shared/operations/actors.ts";
-import { Activity } from "../../actors/activity.ts";
 import { Store } from "../../controls/store.ts";
-import { GroupsStore } from "../../groups/group-list.ts";
 import type { Host } from "../../hosts/host.ts";
+import { Activity } from "../../state/activity.ts";
+import { GroupsStore } from "../../state/group-list.ts";
 
 type State = ActorWithPresence["presence"]["state"];
 /** In the order in which they are listed. */

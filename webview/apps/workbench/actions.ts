@@ -1,9 +1,9 @@
 /** The Workbench's requests to the daemon for the open Group. Each throws `HostError`. */
 import type { ActorOperation } from "../../actors/actors-panel.ts";
 import { announce } from "../../controls/announce.ts";
-import type { Conversation } from "../../feed/conversation.ts";
 import type { MessageAction } from "../../feed/message.ts";
 import type { Host } from "../../hosts/host.ts";
+import type { Conversation } from "../../state/conversation.ts";
 
 export type Action<Asked> = (host: Host, conversation: Conversation, asked: Asked) => Promise<void>;
 

@@ -1,13 +1,13 @@
 /** The columns beside the conversation, each with its foot. */
 import { html, nothing, type TemplateResult } from "lit";
-import type { DraftMarks } from "../../composer/draft-marks.ts";
 import type { AccountLink } from "../../connections/account-link.ts";
 import { iconButton } from "../../controls/controls.ts";
 import { icon } from "../../controls/icons.ts";
-import type { Conversation } from "../../feed/conversation.ts";
-import type { GroupsStore } from "../../groups/group-list.ts";
 import type { Addresses } from "../../hosts/host.ts";
 import type { Instances } from "../../instances/instances.ts";
+import type { Conversation } from "../../state/conversation.ts";
+import type { DraftMarks } from "../../state/draft-marks.ts";
+import type { GroupsStore } from "../../state/group-list.ts";
 import type { ThemeChoice } from "./appearance.ts";
 import type { Layout, Side } from "./layout.ts";
 

@@ -3,7 +3,7 @@ import type { Ref } from "lit/directives/ref.js";
 import type { ComposerElement } from "../../composer/composer.ts";
 import { announce } from "../../controls/announce.ts";
 import type { FeedElement } from "../../feed/feed.ts";
-import type { GroupsStore } from "../../groups/group-list.ts";
+import type { GroupsStore } from "../../state/group-list.ts";
 import type { Focus } from "./focus.ts";
 import { handleKey } from "./keys.ts";
 import type { Layout } from "./layout.ts";

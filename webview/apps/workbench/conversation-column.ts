@@ -9,10 +9,10 @@ import "../../groups/group-header.ts";
 import type { MessageFilter } from "../../../shared/address.ts";
 import type { ComposerElement } from "../../composer/composer.ts";
 import { failure } from "../../controls/controls.ts";
-import type { Conversation } from "../../feed/conversation.ts";
 import type { FeedElement } from "../../feed/feed.ts";
-import type { GroupsStore } from "../../groups/group-list.ts";
 import type { Host } from "../../hosts/host.ts";
+import type { Conversation } from "../../state/conversation.ts";
+import type { GroupsStore } from "../../state/group-list.ts";
 
 interface ConversationColumn {
   conversation: Conversation;

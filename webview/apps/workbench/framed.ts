@@ -2,10 +2,10 @@
 import type { FrameGroup } from "../../../shared/frame-protocol.ts";
 import type { ResultOf } from "../../../shared/operations/registry.ts";
 import type { Release } from "../../../shared/stream-client/listeners.ts";
-import type { Conversation } from "../../feed/conversation.ts";
-import type { GroupsStore } from "../../groups/group-list.ts";
 import type { FrameEntry, Selection } from "../../hosts/frame.ts";
 import type { Host } from "../../hosts/host.ts";
+import type { Conversation } from "../../state/conversation.ts";
+import type { GroupsStore } from "../../state/group-list.ts";
 import type { Showing } from "./showing.ts";
 import { followForms } from "./unsaved-forms.ts";
 

@@ -2,7 +2,7 @@
 import type { Address, MessageFilter } from "../../../shared/address.ts";
 import type { ActorOperation } from "../../actors/actors-panel.ts";
 import type { MessageAction } from "../../feed/message.ts";
-import type { GroupOrder } from "../../groups/group-list.ts";
+import type { GroupOrder } from "../../state/group-list.ts";
 import type { GroupState } from "./actions.ts";
 
 /** Events of the elements and dialogs below, each with its data. */

@@ -6,10 +6,10 @@ import { html, nothing } from "lit";
 import { actorName, hasTerminal } from "../../../shared/actor-words.ts";
 import { DialogView } from "../../controls/dialog.ts";
 import { type IconName, icon } from "../../controls/icons.ts";
-import type { Conversation } from "../../feed/conversation.ts";
-import { byAttention, type GroupsStore } from "../../groups/group-list.ts";
 import type { Host, Viewer } from "../../hosts/host.ts";
 import type { Notifications } from "../../notifications/notifications.ts";
+import type { Conversation } from "../../state/conversation.ts";
+import { byAttention, type GroupsStore } from "../../state/group-list.ts";
 import { type Found, searchGroups } from "./search-groups.ts";
 
 /** Of each kind, so that the others can be seen. */

@@ -2,8 +2,8 @@
 import { shownText } from "../../../shared/foreign-text.ts";
 import type { GroupSummary } from "../../../shared/operations/groups.ts";
 import { flatten } from "../../feed/excerpt.ts";
-import { byActivity } from "../../groups/group-list.ts";
 import type { Host } from "../../hosts/host.ts";
+import { byActivity } from "../../state/group-list.ts";
 
 /** Requests at the same time. */
 const AT_ONCE = 4;

@@ -4,8 +4,8 @@
  */
 import { html } from "lit";
 import type { MenuItem } from "../../controls/menu.ts";
-import { servesScreenReader } from "../../controls/screen-reader.ts";
 import { View } from "../../controls/view.ts";
+import { servesScreenReader } from "../../hosts/screen-reader.ts";
 import { THEME_CHOICES, type ThemeChoice } from "./appearance.ts";
 
 class SettingsMenuElement extends View {

@@ -5,12 +5,12 @@
 
 import { type Address, type MessageFilter, NOWHERE } from "../../../shared/address.ts";
 import { labelled } from "../../../shared/voice.ts";
-import type { DraftMarks } from "../../composer/draft-marks.ts";
 import { copy } from "../../controls/copy.ts";
 import { Store } from "../../controls/store.ts";
-import { Conversation } from "../../feed/conversation.ts";
-import type { GroupsStore } from "../../groups/group-list.ts";
 import type { Host } from "../../hosts/host.ts";
+import { Conversation } from "../../state/conversation.ts";
+import type { DraftMarks } from "../../state/draft-marks.ts";
+import type { GroupsStore } from "../../state/group-list.ts";
 import type { Layout } from "./layout.ts";
 import { Navigation } from "./navigation.ts";
 

@@ -4,8 +4,8 @@
  */
 import type { AccountLink } from "../../connections/account-link.ts";
 import { Polling } from "../../controls/polling.ts";
-import type { GroupsStore } from "../../groups/group-list.ts";
 import type { Host } from "../../hosts/host.ts";
+import type { GroupsStore } from "../../state/group-list.ts";
 import type { Showing } from "./showing.ts";
 
 /** How often a visible window without the focus checks for text that another one wrote. */

@@ -2,10 +2,10 @@
 import { shownText } from "../../../shared/foreign-text.ts";
 import { LIMITS } from "../../../shared/limits.ts";
 import { partiesOf, senderWithPlace } from "../../../shared/message-parties.ts";
-import { isBlank } from "../../composer/draft.ts";
-import type { Conversation } from "../../feed/conversation.ts";
 import type { MessageAction } from "../../feed/message.ts";
 import type { Uploaded } from "../../hosts/host.ts";
+import type { Conversation } from "../../state/conversation.ts";
+import { isBlank } from "../../state/draft.ts";
 
 export type Rewriting = MessageAction & { kind: "quote" | "forward" | "edit" };
 

@@ -1,6 +1,6 @@
 /** Ends connections and invitations, in the transaction of what ends them. */
-import type { ConnectionEnd } from "../store/schema.ts";
-import type { Queries } from "../store/store.ts";
+import type { ConnectionEnd } from "./schema.ts";
+import type { Queries } from "./store.ts";
 
 /** Why connections end, when, and which member ended them. */
 export interface Ending {

@@ -14,9 +14,9 @@ import { requestStatement, responseStatement } from "../../../shared/wire/v1/sig
 import { validity } from "../../../shared/wire/v1/timely.ts";
 import type { Authorities } from "../authorities.ts";
 import type { Grant } from "../authority.ts";
-import { said } from "../catalog/peer-words.ts";
 import { operationDigest, requestDigest } from "../wire/digests.ts";
 import { isSignedBy, type Signer, signStatement } from "../wire/statements.ts";
+import { said } from "./peer-words.ts";
 
 /**
  * What is known after a request:

@@ -5,7 +5,7 @@
 
 import type { SourceEvent } from "../../../shared/events.ts";
 import type { GroupChat } from "../../messaging/group-chat.ts";
-import { messageKey } from "../../messaging/messages/message-keys.ts";
+import { messageKey } from "../../messaging/projection/message-keys.ts";
 
 /** The idempotency key of the sender's `client_id`; null without one. */
 export function clientKeyOf({ kind, by, data }: SourceEvent): string | null {

@@ -5,10 +5,10 @@
  * only offered.
  */
 import type { MessageEvent as Message } from "../../shared/events.ts";
-import type { OpenRequests } from "../feed/open-requests.ts";
-import type { OpenGroup } from "../groups/open-group.ts";
 import { type Draft, isBlank } from "./draft.ts";
 import { addressedBy } from "./mention.ts";
+import type { OpenGroup } from "./open-group.ts";
+import type { OpenRequests } from "./open-requests.ts";
 import { addressed } from "./send-plan.ts";
 
 type Known = Pick<OpenGroup, "actors" | "group" | "loaded">;

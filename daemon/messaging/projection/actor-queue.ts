@@ -2,8 +2,8 @@
  * What waits for one Actor in one generation: unread Mail, direct messages and notices. A part of
  * the projection, driven only by events.
  */
-import { Backlog } from "../messages/backlog.ts";
-import type { SavedQueue } from "../projection/saved-projection.ts";
+import { Backlog } from "./backlog.ts";
+import type { SavedQueue } from "./saved-projection.ts";
 
 /** A direct message or notice that was delivered and isn't acknowledged. */
 export interface Claim {

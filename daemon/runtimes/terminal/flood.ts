@@ -4,7 +4,7 @@
  * (thinning.ts). The more comes together, the less must be drawn.
  */
 import type { Clock, Timer } from "../../../platform/clock.ts";
-import { Thinning } from "../terminal/thinning.ts";
+import { Thinning } from "./thinning.ts";
 
 const MOMENT_MS = 100;
 /** More within a moment is a flood. */

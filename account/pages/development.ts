@@ -1,10 +1,10 @@
 /** The development login: any name, no proof. Only on loopback, where it is switched on. */
 import type { Audit } from "../audit.ts";
 import { displayNameOf } from "../devices/devices.ts";
-import type { Visit } from "../pages/site.ts";
+import { DEVELOPMENT_ISSUER, type Members } from "../members/members.ts";
+import type { Sessions } from "../members/sessions.ts";
 import type { Store } from "../store/store.ts";
-import { DEVELOPMENT_ISSUER, type Members } from "./members.ts";
-import type { Sessions } from "./sessions.ts";
+import type { Visit } from "./site.ts";
 
 export interface DevelopmentDependencies {
   store: Store;

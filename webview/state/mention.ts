@@ -5,8 +5,13 @@
 
 import { actorName } from "../../shared/actor-words.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
-import { ALIASES } from "./completion.ts";
 import type { Draft } from "./draft.ts";
+
+export const ALIASES = [
+  { value: "@foreman", detail: "the first Actor" },
+  { value: "@peers", detail: "every enabled peer" },
+  { value: "@all", detail: "every enabled Actor" },
+] as const;
 
 export type Mention =
   /** An Actor id, or an alias with its @. */

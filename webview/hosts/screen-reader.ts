@@ -3,7 +3,7 @@
  * browser reveals whether one is used, and in this mode a terminal loses input that isn't typed key
  * by key, such as emoji and dictated text.
  */
-import type { Host } from "../hosts/host.ts";
+import type { Host } from "./host.ts";
 
 const KEY = "screen-reader";
 /** Changes of these attributes of the body change the answer. */

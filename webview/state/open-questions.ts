@@ -5,8 +5,8 @@
 import type { Question } from "../../shared/operations/questions.ts";
 import type { ArgumentsOf } from "../../shared/operations/registry.ts";
 import { Store } from "../controls/store.ts";
-import type { OpenGroup } from "../groups/open-group.ts";
 import type { Host } from "../hosts/host.ts";
+import type { OpenGroup } from "./open-group.ts";
 
 export type Answer = Omit<ArgumentsOf<"actor_answer">, "group_id">;
 

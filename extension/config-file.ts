@@ -12,7 +12,7 @@ import {
 } from "node:fs";
 import { homedir } from "node:os";
 import { basename, dirname, join, sep } from "node:path";
-import type { AgentClient } from "../../shared/agent-clients.ts";
+import type { AgentClient } from "../shared/agent-clients.ts";
 
 /** The file in the project's folder, or below the person's. */
 export function configPath({ owner, path, variable }: AgentClient, folder: string): string {

@@ -10,7 +10,7 @@ import type { CallContext } from "../../../shared/operations/caller.ts";
 import type { InputOf, ResultOf } from "../../../shared/operations/registry.ts";
 import type { GroupCounts } from "../../groups/group-view.ts";
 import type { Chats, GroupChat } from "../group-chat.ts";
-import type { Session, Sessions } from "../inbox/sessions.ts";
+import type { Session, Sessions } from "./sessions.ts";
 
 type Presence = ActorWithPresence["presence"];
 

@@ -8,8 +8,8 @@ import { NOTICES, quoted, shownId } from "../../../shared/voice.ts";
 import type { OutboxRecord } from "../../../shared/wire/v1/outbox.ts";
 import type { NewEvent } from "../../ledger/types.ts";
 import type { GroupChat } from "../../messaging/group-chat.ts";
-import { noticeKey } from "../../messaging/messages/message-keys.ts";
 import { receiptAmong } from "../../messaging/messages/statuses.ts";
+import { noticeKey } from "../../messaging/projection/message-keys.ts";
 
 export interface Ending {
   status: "sent" | "failed" | "unconfirmed";

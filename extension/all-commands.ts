@@ -1,15 +1,15 @@
 /** What every command does. */
-import { agentCommands } from "../agents/connecting.ts";
-import type { CommandName } from "../contributions/commands.ts";
-import type { Parts } from "../parts.ts";
-import { actorCommands } from "./actors.ts";
-import { daemonCommands } from "./daemon.ts";
-import { groupCommands } from "./groups.ts";
-import { type Handler, tell } from "./handling.ts";
-import { instanceCommands } from "./instances.ts";
-import { questionCommands } from "./questions.ts";
-import { sendingCommands } from "./sending.ts";
-import { webviewCommands } from "./webviews.ts";
+import { agentCommands } from "./agents/connecting.ts";
+import { actorCommands } from "./commands/actors.ts";
+import { daemonCommands } from "./commands/daemon.ts";
+import { groupCommands } from "./commands/groups.ts";
+import { type Handler, tell } from "./commands/handling.ts";
+import { instanceCommands } from "./commands/instances.ts";
+import { questionCommands } from "./commands/questions.ts";
+import { sendingCommands } from "./commands/sending.ts";
+import { webviewCommands } from "./commands/webviews.ts";
+import type { CommandName } from "./contributions/commands.ts";
+import type { Parts } from "./parts.ts";
 
 export type RunCommand = (name: CommandName, given: readonly unknown[]) => Promise<unknown>;
 

@@ -3,22 +3,22 @@
 import { hasTerminal } from "../../shared/actor-words.ts";
 import type { LedgerEvent } from "../../shared/events.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
-import { Activity } from "../actors/activity.ts";
-import { Answering } from "../composer/answering.ts";
-import { DraftKeeper } from "../composer/draft.ts";
-import { Outgoing } from "../composer/outgoing.ts";
-import { Sending } from "../composer/sending.ts";
-import { Uploads } from "../composer/uploads.ts";
-import { GroupConnections } from "../connections/group-connections.ts";
-import { RemoteGroups } from "../connections/remote-groups.ts";
-import { OpenGroup } from "../groups/open-group.ts";
 import { type Host, HostError } from "../hosts/host.ts";
-import { ShownSlots } from "../presentations/shown-slots.ts";
-import { OpenQuestions } from "../questions/open-questions.ts";
-import { Terminals } from "../terminals/open-terminals.ts";
+import { Activity } from "./activity.ts";
+import { Answering } from "./answering.ts";
+import { DraftKeeper } from "./draft.ts";
 import { Feed, type Place } from "./feed-store.ts";
+import { GroupConnections } from "./group-connections.ts";
+import { OpenGroup } from "./open-group.ts";
+import { OpenQuestions } from "./open-questions.ts";
 import { OpenRequests } from "./open-requests.ts";
+import { Terminals } from "./open-terminals.ts";
+import { Outgoing } from "./outgoing.ts";
 import { ReadMarks } from "./read-marks.ts";
+import { RemoteGroups } from "./remote-groups.ts";
+import { Sending } from "./sending.ts";
+import { ShownSlots } from "./shown-slots.ts";
+import { Uploads } from "./uploads.ts";
 
 /** No one watches the screen for this, so it is polled slowly. The dialog polls more often. */
 const CONNECTIONS_EVERY_MS = 10_000;
