@@ -109,6 +109,53 @@ describe("Workbench: finding", () => {
     await page.locator(".palette-field").waitFor();
   });
 
+  it("gives the palette what is typed while it loads, and the page behind nothing", async () => {
+    const { page } = await setting.window();
+    await openGroup(page, "alpha");
+    const text = page.locator(".compose-text");
+    await text.fill("unsent");
+    await text.focus();
+    const code = await heldCode(page);
+    await page.keyboard.press("ControlOrMeta+k");
+    await code.isAsked();
+    await page.keyboard.type("bq");
+    await page.keyboard.press("Backspace");
+    await page.keyboard.type("eta");
+    await page.keyboard.press("Enter");
+    assert.equal(await page.locator(".group-title").textContent(), "alpha");
+    code.letGo();
+    await page.locator(".group-title", { hasText: "beta" }).waitFor();
+    await openGroup(page, "alpha");
+    await until("the draft is back", async () => (await text.inputValue()) === "unsent");
+    await text.fill("");
+    assert.equal(await page.locator("svc-presentations").count(), 0);
+  });
+
+  it("fills in a form with what is typed while it loads, and opens none after Esc", async () => {
+    const { page } = await setting.window();
+    await openGroup(page, "alpha");
+    const code = await heldCode(page);
+    const add = page.locator("svc-actors .column-head .icon-button");
+    await add.click();
+    await code.isAsked();
+    await page.keyboard.press("Escape");
+    await until("the focus is back", () => add.evaluate((element) => element === document.activeElement));
+    await page.keyboard.press("Enter");
+    await page.keyboard.type("reviewer");
+    await page.keyboard.press("Enter");
+    code.letGo();
+    const dialog = page.locator("svc-add-actor-dialog dialog[open]");
+    await dialog.waitFor();
+    assert.equal(await page.locator("svc-add-actor-dialog").count(), 1);
+    const name = dialog.locator("vscode-text-field").first();
+    await until("it is filled in", async () =>
+      name.evaluate((element) => (element as HTMLInputElement).value === "reviewer"),
+    );
+    await page.keyboard.type("-2");
+    assert.equal(await name.evaluate((element) => (element as HTMLInputElement).value), "reviewer-2");
+    await page.keyboard.press("Escape");
+  });
+
   it("takes the same keys while Caps Lock is on", async () => {
     const { page } = await setting.window();
     await openGroup(page, "alpha");

@@ -1,5 +1,7 @@
 /** The dialogs by name. Each is loaded when it is first opened. */
+import type { LitElement } from "lit";
 import { HostError } from "../../hosts/host.ts";
+import { TypeAhead } from "./type-ahead.ts";
 
 const DIALOGS: Readonly<Record<string, () => Promise<unknown>>> = {
   "create-group": () => import("../../groups/create-group-dialog.ts"),
@@ -22,11 +24,22 @@ const DIALOGS: Readonly<Record<string, () => Promise<unknown>>> = {
 
 /** How many were asked for. */
 let asked = 0;
+/** Of the one that loads. */
+let typeAhead: TypeAhead | null = null;
+
+/** None opens any more of those whose code is on its way. Answers what was typed meanwhile. */
+function endLoading(): TypeAhead | null {
+  const ended = typeAhead;
+  asked += 1;
+  typeAhead = null;
+  ended?.end();
+  return ended;
+}
 
 /**
  * Opens a dialog below `parent`, whose events it shares. `fields` are the element's properties. One
  * is open at a time; of those that are asked for while the code comes, only the last one opens, and
- * none if `isWanted` no longer holds.
+ * none if `isWanted` no longer holds. It gets what is typed until it is there.
  * Answers whether it opens. Throws when it can't be loaded.
  */
 export async function openDialog(
@@ -36,21 +49,27 @@ export async function openDialog(
   isWanted: () => boolean,
 ): Promise<boolean> {
   const load = DIALOGS[name];
+  const element = `svc-${name}-dialog`;
   const isTaken = () => parent.querySelector("dialog[open]") !== null;
   if (load === undefined || isTaken()) return false;
   asked += 1;
   const turn = asked;
+  if (customElements.get(element) === undefined) typeAhead ??= new TypeAhead(parent, endLoading);
   try {
     await load();
   } catch {
+    if (turn === asked) endLoading();
     throw new HostError(
       "offline",
       "This part of the page couldn’t be loaded. Reload the page once the daemon can be reached.",
     );
   }
-  if (turn !== asked || isTaken() || !isWanted()) return false;
-  const dialog = document.createElement(`svc-${name}-dialog`);
+  if (turn !== asked) return false;
+  const typed = endLoading();
+  if (isTaken() || !isWanted()) return false;
+  const dialog = document.createElement(element) as LitElement;
   Object.assign(dialog, fields);
   parent.append(dialog);
+  void typed?.give(dialog);
   return true;
 }
