@@ -42,7 +42,7 @@ describe("Workbench: addresses", () => {
   /** A window that goes to an address of the Workbench, signed in by a login link at it. */
   async function at(query: string) {
     const link = new URL(await setting.loginLink());
-    return setting.window({ path: `${origin}/${query}${link.hash}`, expected: /status of 404/ });
+    return setting.window({ path: `${origin}/${query}${link.hash}`, expected: /status of 40[49]/ });
   }
   const query = (page: Page) => new URL(page.url()).search;
   const shows = (page: Page, expected: string) =>
@@ -77,6 +77,83 @@ describe("Workbench: addresses", () => {
     await shows(page, `?group=${groupId}`);
     await page.reload();
     await inView(page, "Number 90");
+  });
+
+  it("closes dialogs, menus and lists with the Group they were opened in", async () => {
+    const { page } = await at("");
+    await openGroup(page, "addressed");
+    await openGroup(page, "another");
+    const menu = page.getByRole("button", { name: "Group actions" });
+    const dialog = page.locator("dialog");
+    await menu.click();
+    await page.getByRole("menuitem", { name: "Group settings" }).click();
+    await page.locator("dialog[open]", { hasText: "another" }).waitFor();
+    await page.goBack();
+    await page.locator(".group-title", { hasText: "addressed" }).waitFor();
+    await dialog.waitFor({ state: "detached" });
+    await menu.click();
+    await page.getByRole("menu").waitFor();
+    await page.goForward();
+    await page.getByRole("menu").waitFor({ state: "detached" });
+    await page.locator(".group-title", { hasText: "another" }).waitFor();
+    await page.locator(".compose-text").pressSequentially("#");
+    await page.locator(".completion-item").first().waitFor();
+    await page.goBack();
+    await page.locator(".completion-item").waitFor({ state: "detached" });
+    await page.goForward();
+    await page.locator(".compose-text").fill("");
+  });
+
+  it("says what failed in a Group that was left with its title, and offers no remedy of it", async () => {
+    const folder = `${setting.daemon.home}-projects`;
+    mkdirSync(folder);
+    await setting.owner.result("attach", { group_id: other, path: folder });
+    await setting.owner.result("actor_add", {
+      group_id: other,
+      actor_id: "absent",
+      runtime: "custom",
+      runner: "pty",
+      command: ["no-such-program"],
+    });
+    const { page } = await at(`?group=${other}`);
+    let letGo = (): void => {};
+    const isReleased = new Promise<void>((resolve) => (letGo = resolve));
+    let asked = false;
+    await page.route(/absent\/start/u, async (route) => {
+      asked = true;
+      await isReleased;
+      await route.continue();
+    });
+    const row = page.locator("[data-actor=absent]");
+    await row.hover();
+    await row.getByRole("button", { name: "Start absent" }).click();
+    await until("it is asked for", () => asked);
+    await openGroup(page, "addressed");
+    letGo();
+    await page.locator(".failure", { hasText: /another: .*no-such-program/u }).waitFor();
+    assert.equal(await page.locator("dialog").count(), 0);
+  });
+
+  it("closes a dialog whose Group was deleted elsewhere, and none that is of no Group", async () => {
+    const { owner } = setting;
+    const doomed = async (title: string, open: (page: Page) => Promise<void>) => {
+      const group = await setting.group(title);
+      const { page } = await at("");
+      await openGroup(page, title);
+      await open(page);
+      await page.locator("dialog[open]").waitFor();
+      await owner.result("group_delete", { group_id: group.groupId, confirm: group.groupId });
+      await page.locator(".group-row", { hasText: title }).waitFor({ state: "detached" });
+      return page;
+    };
+    const settings = await doomed("first to go", async (page) => {
+      await page.getByRole("button", { name: "Group actions" }).click();
+      await page.getByRole("menuitem", { name: "Group settings" }).click();
+    });
+    await settings.locator("dialog").waitFor({ state: "detached" });
+    const keys = await doomed("next to go", (page) => page.locator(".feed-scroll").press("?"));
+    await keys.locator(".group-title", { hasText: "addressed" }).waitFor();
+    assert.equal(await keys.locator("dialog[open]").count(), 1);
   });
 
   it("goes back through Groups, searches and terminals", async () => {

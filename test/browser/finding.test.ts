@@ -234,6 +234,36 @@ describe("Workbench: finding", () => {
     await mark.waitFor({ state: "detached" });
   });
 
+  it("lets a message that was found stand out for a while, whatever is drawn meanwhile", async () => {
+    const { groupId, actors } = await setting.group("stands out");
+    await setting.owner.result("send", { group_id: groupId, text: "look for quartz", to: ["lead"] });
+    const { page } = await setting.window();
+    await openGroup(page, "stands out");
+    const row = page.locator("svc-message", { hasText: "quartz" });
+    await row.waitFor();
+    const color = () => row.evaluate((element) => getComputedStyle(element).backgroundColor);
+    const quiet = await color();
+    // How long its background is another one, as the page itself sees it.
+    await row.evaluate((element, plain) => {
+      let since = 0;
+      new MutationObserver(() => {
+        const isQuiet = getComputedStyle(element).backgroundColor === plain;
+        if (!isQuiet && since === 0) since = performance.now();
+        if (isQuiet && since > 0) document.body.dataset["stoodOut"] ??= String(performance.now() - since);
+      }).observe(element, { attributes: true });
+    }, quiet);
+    await page.keyboard.press("ControlOrMeta+k");
+    await page.locator(".palette-field").fill("quartz");
+    await page.locator('.palette [aria-selected="true"]', { hasText: "look for quartz" }).waitFor();
+    await page.keyboard.press("Enter");
+    await until("it stands out", async () => (await color()) !== quiet);
+    await actors["lead"]!.result("inbox_read", { group_id: groupId });
+    const stoodOut = await until("it no longer does", () =>
+      page.evaluate(() => document.body.dataset["stoodOut"]),
+    );
+    assert.ok(Number(stoodOut) >= 1500, `it stood out for ${stoodOut} ms`);
+  });
+
   it("shows where new messages begin, and goes there", async () => {
     const { groupId, actors } = await setting.group("away");
     const send = (text: string) =>

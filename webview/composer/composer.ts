@@ -3,7 +3,7 @@
  * what will happen. Nothing typed is lost: a refusal leaves the draft and says why.
  */
 
-import { html, nothing } from "lit";
+import { html, nothing, type PropertyValues } from "lit";
 import { createRef, ref } from "lit/directives/ref.js";
 import { NO_FILTER } from "../../shared/address.ts";
 import type { MessageEvent as Message } from "../../shared/events.ts";
@@ -127,7 +127,9 @@ class ComposerElement extends View {
   }
 
   /** Computed on each update, because the Group's Actors may arrive after the sign was typed. */
-  protected override willUpdate(): void {
+  protected override willUpdate(changed: PropertyValues<this>): void {
+    // It names a place in the text of another Group.
+    if (changed.has("conversation")) this.trigger = null;
     const { trigger } = this;
     this.#offered =
       trigger === null

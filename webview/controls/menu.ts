@@ -73,6 +73,7 @@ class MenuElement extends View {
       popover="manual"
       @keydown=${this.#onKey}
       @focusout=${this.#onFocusOut}
+      @toggle=${this.#onToggle}
     >
       ${this.items().map(
         (
@@ -149,6 +150,11 @@ class MenuElement extends View {
 
   readonly #onFocusOut = (event: FocusEvent): void => {
     if (event.relatedTarget instanceof Node && !this.contains(event.relatedTarget)) this.#close(false);
+  };
+
+  /** Something else may hide it. */
+  readonly #onToggle = ({ newState }: ToggleEvent): void => {
+    if (newState === "closed") this.#close(false);
   };
 
   readonly #onButtonKey = (event: KeyboardEvent): void => {

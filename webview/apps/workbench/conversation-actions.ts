@@ -3,6 +3,7 @@
  * or the Group.
  */
 import type { Ref } from "lit/directives/ref.js";
+import { labelled } from "../../../shared/voice.ts";
 import type { ActorOperation } from "../../actors/actors-panel.ts";
 import { isMissing, startProblem } from "../../actors/start-problem.ts";
 import type { ComposerElement } from "../../composer/composer.ts";
@@ -97,7 +98,14 @@ export class ConversationActions {
     if (conversation === null) return;
     showing.forgetProblem();
     run(host, conversation, asked).catch((error: unknown) => {
-      if (!remedy(error)) showing.fail(error);
+      if (showing.conversation !== conversation) showing.fail(elsewhere(conversation, error));
+      else if (!remedy(error)) showing.fail(error);
     });
   }
+}
+
+/** What failed in a Group that the person has left, with its title. */
+function elsewhere({ group }: Conversation, error: unknown): string {
+  const title = group.group === null ? "" : `${labelled(group.group.title)}: `;
+  return title + (error instanceof Error ? error.message : String(error));
 }

@@ -1,5 +1,6 @@
 /** The dialogs by name. Each is loaded when it is first opened. */
 import type { LitElement } from "lit";
+import { clearTopLayer } from "../../controls/top-layer.ts";
 import { HostError } from "../../hosts/host.ts";
 import { TypeAhead } from "./type-ahead.ts";
 
@@ -22,6 +23,22 @@ const DIALOGS: Readonly<Record<string, () => Promise<unknown>>> = {
   keyboard: () => import("./keyboard-dialog.ts"),
 };
 
+/** Those that are the same whichever Group is open. */
+const OF_NO_GROUP: readonly string[] = [
+  "create-group",
+  "account",
+  "sharing",
+  "tokens",
+  "health",
+  "notifications",
+  "leave",
+  "keyboard",
+].map(elementOf);
+
+function elementOf(name: string): string {
+  return `svc-${name}-dialog`;
+}
+
 /** How many were asked for. */
 let asked = 0;
 /** Of the one that loads. */
@@ -37,6 +54,15 @@ function endLoading(): TypeAhead | null {
 }
 
 /**
+ * Dialogs and menus belong to where they were opened. The person goes elsewhere: all of them close.
+ * Only another Group is open now: those that are of no Group stay.
+ */
+export function closeDialogs(all: boolean): void {
+  if (all) endLoading();
+  clearTopLayer((dialog) => !all && dialog.closest(OF_NO_GROUP.join()) !== null);
+}
+
+/**
  * Opens a dialog below `parent`, whose events it shares. `fields` are the element's properties. One
  * is open at a time; of those that are asked for while the code comes, only the last one opens, and
  * none if `isWanted` no longer holds. It gets what is typed until it is there.
@@ -49,7 +75,7 @@ export async function openDialog(
   isWanted: () => boolean,
 ): Promise<boolean> {
   const load = DIALOGS[name];
-  const element = `svc-${name}-dialog`;
+  const element = elementOf(name);
   const isTaken = () => parent.querySelector("dialog[open]") !== null;
   if (load === undefined || isTaken()) return false;
   asked += 1;

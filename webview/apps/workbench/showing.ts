@@ -24,6 +24,8 @@ interface Parts {
   covered(): boolean;
   /** Goes to a message once the feed is drawn. False if the Group has no such message. */
   jump(eventId: string): Promise<boolean>;
+  /** The person goes elsewhere, or else the open Group went: what lies over the page goes too. */
+  left(byPerson: boolean): void;
   /** This Group is open now. */
   opened(groupId: string): void;
 }
@@ -164,7 +166,7 @@ export class Showing extends Store {
   open(groupId: string, eventId: string | null = null): void {
     if (this.groupId === groupId) return;
     const { host, drafts } = this.#parts;
-    this.#conversation?.close();
+    this.#leave();
     this.#problem = null;
     this.#searching = false;
     this.#thread = null;
@@ -187,11 +189,17 @@ export class Showing extends Store {
   }
 
   close(): void {
-    this.#conversation?.close();
-    this.#conversation = null;
+    this.#leave();
     this.#parts.host.remember("group", null);
     this.#navigation.settle({});
     this.changed();
+  }
+
+  #leave(): void {
+    if (this.#conversation === null) return;
+    this.#conversation.close();
+    this.#conversation = null;
+    this.#parts.left(false);
   }
 
   /** The open Group is no more. */
@@ -222,6 +230,7 @@ export class Showing extends Store {
 
   #show({ groupId, eventId, threadId, actorId, search, slot }: Address, left: Address | null): void {
     const { groups, layout } = this.#parts;
+    this.#parts.left(true);
     if (groupId !== null) {
       if (left !== null || !groups.loaded) this.#named = groupId;
       this.open(groupId, eventId);

@@ -29,7 +29,7 @@ import { actorsColumn, groupsColumn } from "./columns.ts";
 import { Commands } from "./commands.ts";
 import { ConversationActions } from "./conversation-actions.ts";
 import { conversationColumn } from "./conversation-column.ts";
-import { openDialog } from "./dialogs.ts";
+import { closeDialogs, openDialog } from "./dialogs.ts";
 import { takeDrops } from "./drops.ts";
 import { Elsewhere } from "./elsewhere.ts";
 import { Focus } from "./focus.ts";
@@ -127,6 +127,7 @@ class WorkbenchElement extends View {
         await this.updateComplete;
         return (await this.#feed.value?.jump(eventId)) ?? true;
       },
+      left: closeDialogs,
       opened: (groupId) => {
         if (this.notifications !== null) this.notifications.inView = groupId;
       },
