@@ -473,35 +473,4 @@ describe("Workbench: finding", () => {
     await system.first().waitFor();
     await message.waitFor();
   });
-
-  it("lights up a found message for its whole time, whatever else is drawn meanwhile", async () => {
-    const { page } = await setting.window();
-    await openGroup(page, "beta");
-    // How long the row with the focus was lit, as it was painted. As text, because tsx would name
-    // the functions.
-    await page.evaluate(`{
-      const lit = (globalThis.lit = { since: 0, lasted: 0 });
-      const look = () => {
-        const row = document.activeElement?.closest("svc-message");
-        const isLit = row != null && !/, 0\\)$/.test(getComputedStyle(row).backgroundColor);
-        if (isLit && lit.since === 0) lit.since = performance.now();
-        if (!isLit && lit.since > 0 && lit.lasted === 0) lit.lasted = performance.now() - lit.since;
-        requestAnimationFrame(look);
-      };
-      look();
-    }`);
-    await page.keyboard.press("ControlOrMeta+k");
-    await page.locator(".palette-field").fill("a zebra in gamma");
-    await page.locator('.palette [aria-selected="true"]', { hasText: "a zebra in gamma" }).waitFor();
-    await page.keyboard.press("Enter");
-    await page.locator("svc-message", { hasText: "a zebra in gamma" }).waitFor();
-    const { groupId, actors } = gamma;
-    for (const text of ["one more", "another one"])
-      await actors["lead"]!.result("send", { group_id: groupId, text, to: ["user"] });
-    await page.locator("svc-message", { hasText: "another one" }).waitFor();
-    const lasted = await until("it is lit no more", () =>
-      page.evaluate(() => (globalThis as unknown as { lit: { lasted: number } }).lit.lasted || null),
-    );
-    assert.ok(lasted >= 1500, `it was lit for ${lasted} ms`);
-  });
 });
