@@ -1,6 +1,8 @@
 /**
- * The schema's history. Every step only adds, so that the version before it can go on working on
- * the same store. All pending steps run in one transaction.
+ * The schema's history. All pending steps run in one transaction. Every step so far only adds, so
+ * that the version before it can go on working on the same store. After 0015, a step's name says
+ * whether it does: older code starts on a store with steps that it doesn't know if their names end
+ * in `_additive` (VER-020). The others end in `_breaking`.
  */
 import {
   type ColumnDefinitionBuilder,
@@ -279,9 +281,11 @@ function ofMember(column: ColumnDefinitionBuilder): ColumnDefinitionBuilder {
   return column.notNull().references("members.id").onDelete("cascade");
 }
 
+const ADDITIVE = /^\d{4}_.+_additive$/u;
+
 /**
- * Brings the store up to date. Throws StoreProblem if a newer version of the service has changed
- * it.
+ * Brings the store up to date, or leaves it as it is where a newer version of the service has only
+ * added to it. Throws StoreProblem if that did more.
  */
 export async function migrate<Tables>(db: Kysely<Tables>): Promise<void> {
   const migrator = new Migrator({
@@ -292,9 +296,16 @@ export async function migrate<Tables>(db: Kysely<Tables>): Promise<void> {
   });
   const { error } = await migrator.migrateToLatest();
   if (error === undefined) return;
-  if (error instanceof Error && /previously executed migration .* is missing/u.test(error.message))
-    throw new StoreProblem("The store belongs to a newer version of the account service. Update this one.", {
-      cause: error,
-    });
-  throw error;
+  const isAhead =
+    error instanceof Error && /previously executed migration .* is missing/u.test(error.message);
+  if (!isAhead) throw error;
+  const { rows } = await sql<{ name: string }>`select name from migrations`.execute(db);
+  const done = new Set(rows.map(({ name }) => name));
+  const own = Object.keys(MIGRATIONS);
+  const unknown = [...done].filter((name) => !own.includes(name));
+  if (own.every((name) => done.has(name)) && unknown.every((name) => ADDITIVE.test(name))) return;
+  throw new StoreProblem(
+    "The store belongs to a newer version of the account service, which did more than add to it. Update this one.",
+    { cause: error },
+  );
 }

@@ -7,6 +7,7 @@ import { readFileSync } from "node:fs";
 import { join } from "node:path";
 import { sql } from "kysely";
 import { digestOf } from "../../account/secrets.ts";
+import { openStore } from "../../account/store/store.ts";
 import { verifies } from "../requirements.ts";
 import { Authenticator } from "./authenticator.ts";
 import { GroupInstance } from "./group-instance.ts";
@@ -130,6 +131,37 @@ for (const kind of KINDS) {
       } finally {
         await Promise.all(people.map((one) => one.close()));
       }
+    });
+
+    it("starts and works on a store to which a newer service only added, and on no other", async () => {
+      verifies("VER-020");
+      const ann = await GroupInstance.of(service, await service.member("Ahead"));
+      const note = (name: string) =>
+        sql`insert into migrations (name, timestamp) values (${name}, ${new Date().toISOString()})`.execute(
+          service.store.db,
+        );
+      const { db } = service.store;
+      await db.schema.createTable("labels").addColumn("id", "text").execute();
+      await db.schema.alterTable("devices").addColumn("label", "text").execute();
+      await note("0098_labels_additive");
+      await note("0099_labels_of_devices_additive");
+      await service.stop();
+      await service.start();
+      const device = await new PreviousService(service).device("d");
+      assert.equal((await device.register(new TestInstance())).status, 200);
+      assert.equal((await device.directory()).body.instances.length, 1);
+      assert.equal((await ann.device.get("/v1/connect/instances")).status, 200);
+      await ann.close();
+      for (const name of ["0100_devices_split_breaking", "0100_devices_split"]) {
+        const { folder, database } = service.settings;
+        await note(name);
+        const opening = openStore({ folder, database, log: service.log });
+        await assert.rejects(opening, /newer version of the account service.*Update this one/u);
+        await sql`delete from migrations where name = ${name}`.execute(service.store.db);
+      }
+      // Those that come say what they are.
+      const { rows } = await sql<{ name: string }>`select name from migrations`.execute(service.store.db);
+      for (const { name } of rows) if (name > "0016") assert.match(name, /_(?:additive|breaking)$/u);
     });
 
     it("admits old daemons to what they had until the minimum is raised on purpose", async () => {
