@@ -258,6 +258,23 @@ describe("connect_send", () => {
     release();
   });
 
+  it("takes its own Group's permit, alone", async () => {
+    verifies("MSG-043");
+    const { here } = pair;
+    const { permit } = here.group;
+    for (const taken of ["acquireRead", "acquireWrite"] as const) {
+      const release = await permit[taken]();
+      let isDone = false;
+      const sending = pair.send({ client_id: taken }).then(() => (isDone = true));
+      await rest();
+      assert.equal(isDone, false, `it waits for ${taken}`);
+      assert.deepEqual(here.outboxFiles(), []);
+      release();
+      await sending;
+      await pair.ended(here);
+    }
+  });
+
   it("records what it accepted even when the ledger fails at that moment", async () => {
     verifies("OUT-020", "OUT-021");
     const { here, there } = pair;
