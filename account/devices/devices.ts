@@ -46,7 +46,7 @@ export function displayNameOf(typed: string): string {
   const name = typed.trim();
   if (name.length === 0 || name.length > LIMITS.account.nameUnits || HIDDEN.test(name)) {
     throw new Refusal("invalid_args", {
-      specifics: `A name has 1 to ${LIMITS.account.nameUnits} characters, none of them invisible.`,
+      specifics: `A name has 1 to ${LIMITS.account.nameUnits} characters, without control characters and marks that turn the direction of text.`,
       remedy: "Choose another name.",
       details: { field: "display_name" },
     });
