@@ -167,6 +167,44 @@ describe("Workbench: composing", () => {
     assert.deepEqual([data.to, data.reply_to], [["coder"], first.event.id]);
   });
 
+  it("attaches text that is too long for a message as a file, and says so before it is sent", async () => {
+    const { groupId } = await setting.group("long");
+    const { page, context } = await setting.window();
+    await context.grantPermissions(["clipboard-read", "clipboard-write"]);
+    await openGroup(page, "long");
+    const text = page.locator(".compose-text");
+    const paste = async (pasted: string) => {
+      await page.evaluate((copied) => navigator.clipboard.writeText(copied), pasted);
+      await text.press("ControlOrMeta+v");
+    };
+    const files = page.locator(".upload .file-name");
+    await paste("short");
+    await paste(` ${"x".repeat(200_000)}`);
+    await page.getByText("Too long for a message, so it’s attached as a file.").waitFor();
+    assert.equal(await text.inputValue(), "short");
+    // A text field takes seconds for them.
+    await paste("a\n".repeat(5000));
+    await until("there are two", async () => (await files.allTextContents()).length === 2);
+    await text.press("ControlOrMeta+Enter");
+    const { data } = await last(groupId, "short");
+    assert.deepEqual(
+      data.attachments.map(({ name, bytes }) => [name, bytes]),
+      [
+        ["Pasted text.txt", 200_001],
+        ["Pasted text 2.txt", 10_000],
+      ],
+    );
+    const send = page.locator(".compose-bar").getByRole("button", { name: "Send", exact: true });
+    await text.fill("y".repeat(65 * 1024));
+    await page.getByText("The text is 65 KiB; the limit is 64 KiB.").waitFor();
+    assert.equal(await send.isDisabled(), true);
+    await page.getByRole("button", { name: "Attach the text as a file" }).click();
+    await files.waitFor();
+    assert.equal(await text.inputValue(), "");
+    await text.press("ControlOrMeta+Enter");
+    await files.waitFor({ state: "detached" });
+  });
+
   it("quotes, forwards, and makes an own message a draft again, after what is already written", async () => {
     const { groupId, actors } = await setting.group("rewritten", ["lead", "coder"]);
     await actors["lead"]!.result("send", { group_id: groupId, text: "one\n\ntwo", to: ["user"] });

@@ -11,6 +11,7 @@ import { shownText } from "../../shared/foreign-text.ts";
 import { LIMITS } from "../../shared/limits.ts";
 import { isFromElsewhere, partiesOf, placeOf, senderWithPlace } from "../../shared/message-parties.ts";
 import type { MessageMode } from "../../shared/model.ts";
+import { overSize } from "../../shared/size-words.ts";
 import { announce } from "../controls/announce.ts";
 import { failure, iconButton } from "../controls/controls.ts";
 import { icon } from "../controls/icons.ts";
@@ -31,8 +32,8 @@ import {
   referenceChips,
   unsent,
 } from "./composer-parts.ts";
+import { bytesOf, fits, roomLeft, textFile } from "./long-text.ts";
 
-const encoder = new TextEncoder();
 /** How close to the limit the remaining room is shown. */
 const ROOM_TOLD = 4096;
 
@@ -43,6 +44,7 @@ class ComposerElement extends View {
     administrator: { type: Boolean },
     trigger: { state: true },
     chosen: { state: true },
+    attached: { state: true },
     dragging: { type: Boolean },
   };
   declare conversation: Conversation;
@@ -52,6 +54,8 @@ class ComposerElement extends View {
   /** What the list offers for the trigger; empty while it is closed. */
   #offered: readonly Candidate[] = [];
   declare chosen: number;
+  /** A text that was too long for the message became a file of it. */
+  declare attached: boolean;
   /** Files are held over the page. */
   declare dragging: boolean;
   readonly #area = createRef<HTMLTextAreaElement>();
@@ -61,6 +65,7 @@ class ComposerElement extends View {
     super();
     this.trigger = null;
     this.chosen = 0;
+    this.attached = false;
     this.dragging = false;
     follow(this, () => [
       this.conversation?.draft,
@@ -129,7 +134,12 @@ class ComposerElement extends View {
   /** Computed on each update, because the Group's Actors may arrive after the sign was typed. */
   protected override willUpdate(changed: PropertyValues<this>): void {
     // It names a place in the text of another Group.
-    if (changed.has("conversation")) this.trigger = null;
+    if (changed.has("conversation")) {
+      this.trigger = null;
+      this.attached = false;
+    }
+    const { draft, uploads } = this.conversation;
+    if (draft.draft.attachments.length + uploads.list.length === 0) this.attached = false;
     const { trigger } = this;
     this.#offered =
       trigger === null
@@ -166,13 +176,14 @@ class ComposerElement extends View {
           aria-activedescendant=${this.#offered.length === 0 ? nothing : `completion-${this.chosen}`}
           placeholder=${group.actors.length === 0 ? "Write…" : "Write…  @ for an Actor, # for another Group"}
           .value=${draft.text}
+          @beforeinput=${this.#onBeforeInput}
           @input=${this.#onInput}
           @keydown=${this.#onKey}
           @paste=${this.#onPaste}
           @click=${this.#offer}
           @blur=${() => this.#closeList()}
         ></textarea>
-        ${this.#list()} ${referenceChips(this.conversation)} ${fileList(this.conversation)}
+        ${this.#list()} ${referenceChips(this.conversation)} ${fileList(this.conversation)} ${this.#tooLong(draft.text)}
         <div class="compose-bar">
           ${select<MessageMode>({
             label: "How it is sent",
@@ -271,9 +282,39 @@ class ComposerElement extends View {
   /** The remaining room for text, shown only when it becomes scarce. */
   #room(text: string) {
     if (text.length * 3 < LIMITS.message.textBytes - ROOM_TOLD) return nothing;
-    const left = LIMITS.message.textBytes - encoder.encode(text).length;
-    if (left > ROOM_TOLD) return nothing;
-    return html`<span class="room ${left < 0 ? "over" : ""}">${left < 0 ? `${-left} bytes too long` : `${left} bytes left`}</span>`;
+    const left = roomLeft(text);
+    if (left > ROOM_TOLD || left < 0) return nothing;
+    return html`<span class="room">${left} bytes left</span>`;
+  }
+
+  /** Why it can't be sent, or why a pasted text is a file. */
+  #tooLong(text: string) {
+    if (roomLeft(text) < 0)
+      return html`<p class="too-long tone-attention" role="alert">
+        ${icon("warning")}<span>${overSize("The text", bytesOf(text), LIMITS.message.textBytes)}</span>
+        ${button({ label: "Attach the text as a file", icon: "attach", onClick: () => this.#attachText() })}
+      </p>`;
+    return this.attached
+      ? html`<p class="too-long" role="status">${icon("info")}<span>Too long for a message, so it’s attached as a file.</span></p>`
+      : nothing;
+  }
+
+  #attachText(): void {
+    const { draft } = this.conversation;
+    this.#attach(draft.draft.text);
+    draft.update({ text: "" });
+    this.focus();
+  }
+
+  #attach(text: string): void {
+    const { draft, uploads } = this.conversation;
+    this.take([
+      textFile(
+        text,
+        [...draft.draft.attachments, ...uploads.list].map(({ name }) => name),
+      ),
+    ]);
+    this.attached = true;
   }
 
   #plan(): Plan {
@@ -300,6 +341,8 @@ class ComposerElement extends View {
         possible: true,
         tone: "quiet",
       };
+    if (roomLeft(this.conversation.draft.draft.text) < 0)
+      return { sentence: "", possible: false, tone: "attention" };
     if (!this.conversation.group.loaded) return { sentence: "", possible: true, tone: "quiet" };
     const { group, feed } = this.conversation;
     const replyTo = this.#replyTo;
@@ -386,6 +429,17 @@ class ComposerElement extends View {
     announce("Sent");
     this.tell("sent");
   }
+
+  /** Text that is pasted or dropped. */
+  readonly #onBeforeInput = (event: InputEvent): void => {
+    const { inputType, data } = event;
+    const area = this.#area.value;
+    if (area === undefined || data === null || !/^insertFrom(?:Paste|Drop)$/u.test(inputType)) return;
+    const replaced = area.value.slice(area.selectionStart, area.selectionEnd);
+    if (fits(bytesOf(area.value) - bytesOf(replaced), data)) return;
+    event.preventDefault();
+    this.#attach(data);
+  };
 
   readonly #onInput = (event: Event): void => {
     this.conversation.draft.update({ text: (event.target as HTMLTextAreaElement).value });

@@ -1,5 +1,6 @@
 /** An invitation: how it is shared, and how it is checked before it is accepted. */
 import { shownName } from "../../shared/foreign-text.ts";
+import { LIMITS } from "../../shared/limits.ts";
 import { labelled } from "../../shared/voice.ts";
 import "../controls/time.ts";
 import { html, nothing, type TemplateResult } from "lit";
@@ -58,6 +59,7 @@ export function invitationToTake(options: TakeOptions): TemplateResult {
         rows="4"
         spellcheck="false"
         autocomplete="off"
+        maxlength=${LIMITS.direct.invitationCharacters + 1}
         aria-describedby="invitation-problem"
         .value=${pasted}
         @input=${(event: Event) => onInput((event.target as HTMLTextAreaElement).value)}
