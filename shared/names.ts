@@ -137,5 +137,9 @@ export const DIRECT = {
 export const NOT_CONNECTED = "not connected";
 /** The reason of an Actor whose process runs and has no hooks. */
 export const RUNS_UNTOLD = "running; its command doesn't report what it does";
+/** Begins the reason in statuses of a message that waits and was handed over before. */
+export const COMES_AGAIN = "comes again";
+/** `reason` of a `runtime.delivery` with the state `failed`: its sender took it back before. */
+export const WITHDRAWN = "withdrawn";
 /** Why a message waits for an Actor that reads its Inbox by itself, or not at all. */
 export const WAITS_IN_INBOX = "it waits in the Inbox, because nothing is typed into this program";

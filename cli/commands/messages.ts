@@ -149,6 +149,14 @@ export async function deliver(context: CommandContext): Promise<number> {
   );
 }
 
+export async function withdraw(context: CommandContext): Promise<number> {
+  const groupId = await context.group();
+  const input = { group_id: groupId, event_id: await context.event(groupId, context.arg(0)) };
+  return context.print("message_withdraw", input, ({ withdrawn }) =>
+    context.out.line(`${withdrawn.map(oneLine).join(", ")} won't get it.`),
+  );
+}
+
 export async function cancelReply(context: CommandContext): Promise<number> {
   const groupId = await context.group();
   const input = { group_id: groupId, event_id: await context.event(groupId, context.arg(0)) };

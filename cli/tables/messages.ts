@@ -150,6 +150,13 @@ export const messageCommands: readonly Command[] = [
     run: async (context) => (await messages()).deliver(context),
   },
   {
+    words: "withdraw",
+    args: "<event>",
+    operations: ["message_withdraw"],
+    options: [GROUP],
+    run: async (context) => (await messages()).withdraw(context),
+  },
+  {
     words: "cancel-reply",
     args: "<event>",
     operations: ["reply_request_cancel"],

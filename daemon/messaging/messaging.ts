@@ -42,6 +42,7 @@ import { noteEvidence } from "./messages/delivery-evidence.ts";
 import { Drafts } from "./messages/drafts.ts";
 import { Notices } from "./messages/notices.ts";
 import { Sending } from "./messages/sending.ts";
+import { withdraw } from "./messages/withdrawal.ts";
 import { Presentations, type ShownContent } from "./presentations/presentations.ts";
 import { exportGroup } from "./transfer/group-export.ts";
 import { importGroup } from "./transfer/group-import.ts";
@@ -157,6 +158,7 @@ export class Messaging implements Chats {
       message_upload_preflight: (input, context) => this.#sending.preflight(input, context),
       file_fetch: (input, context) => fetchFile(this, this.#deps.projects, input, context),
       message_deliver: (input, context) => deliverAgain(this, input, context),
+      message_withdraw: (input, context) => withdraw(this, input, context),
       reply_request_cancel: (input, context) => cancelReplyRequest(this, input, context),
       message_history: async (input, context) => {
         const found = await messageHistory(this, input, context, this.#deps.limits?.historyScanBytes);

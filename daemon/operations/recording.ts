@@ -24,6 +24,7 @@ export const RECORDING: ReadonlySet<string> = new Set<OperationName>([
   "send_cross_group",
   "message_upload_preflight",
   "message_deliver",
+  "message_withdraw",
   "reply_request_cancel",
   "inbox_read",
   "feed_read",

@@ -55,6 +55,7 @@ const ROUTES: Partial<Record<OperationName, readonly [method: HttpMethod, path: 
   reply: ["POST", "/groups/{group_id}/reply"],
   send_cross_group: ["POST", "/groups/{group_id}/send_cross_group"],
   message_deliver: ["POST", "/groups/{group_id}/messages/{source_event_id}/deliver"],
+  message_withdraw: ["POST", "/groups/{group_id}/messages/{event_id}/withdraw"],
   reply_request_cancel: ["POST", "/groups/{group_id}/messages/{event_id}/reply-request/cancel"],
   inbox_peek: ["GET", "/groups/{group_id}/inbox"],
   feed_read: ["POST", "/groups/{group_id}/read"],

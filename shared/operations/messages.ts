@@ -239,6 +239,19 @@ export const messageOperations = [
     idempotent: true,
   }),
   operation({
+    name: "message_withdraw",
+    title: "Withdraw a message",
+    summary:
+      "Takes a message back from its Actors that haven't got it yet, with the replies that they owe. It stays in the history. Mail can't be withdrawn.",
+    input: z.strictObject({ group_id: GroupId, event_id: EventId }),
+    output: z.strictObject({ withdrawn: z.array(ActorId) }),
+    callers: ["user", "member", "actor"],
+    lock: "group_read",
+    effect: "destroy",
+    decision: false,
+    idempotent: true,
+  }),
+  operation({
     name: "reply_request_cancel",
     title: "Cancel a reply request",
     summary: "Withdraws the replies that a message still waits for. Running work isn't stopped.",

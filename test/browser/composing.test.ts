@@ -205,6 +205,22 @@ describe("Workbench: composing", () => {
     await files.waitFor({ state: "detached" });
   });
 
+  it("withdraws a message that nobody has got, and gives its text back", async () => {
+    const { groupId, actors } = await setting.group("hasty", ["lead", "coder"]);
+    const { page } = await setting.window();
+    await openGroup(page, "hasty");
+    const text = page.locator(".compose-text");
+    await text.fill("@coder too soon");
+    await text.press("ControlOrMeta+Enter");
+    const message = page.locator("svc-message", { hasText: "too soon" });
+    await message.getByRole("button", { name: "Withdraw" }).click();
+    await message.locator(".delivery", { hasText: "withdrawn" }).waitFor();
+    await until("the text is back", async () => (await text.inputValue()) === "@coder too soon");
+    assert.deepEqual((await actors["coder"]!.result("inbox_read", { group_id: groupId })).messages, []);
+    assert.equal(await message.getByRole("button", { name: "Withdraw" }).count(), 0);
+    await text.fill("");
+  });
+
   it("quotes, forwards, and makes an own message a draft again, after what is already written", async () => {
     const { groupId, actors } = await setting.group("rewritten", ["lead", "coder"]);
     await actors["lead"]!.result("send", { group_id: groupId, text: "one\n\ntwo", to: ["user"] });

@@ -221,6 +221,9 @@ describe("commands", () => {
     const open = await result<{ event: Event }>(["send", "??", "--to", "0123", "--mode", "request-reply"]);
     const { cancelled } = await result<{ cancelled: string[] }>(["cancel-reply", open.event.id]);
     assert.deepEqual(cancelled, ["0123"]);
+    const hasty = await result<{ event: Event }>(["send", "too soon", "--to", "0123"]);
+    const { withdrawn } = await result<{ withdrawn: string[] }>(["withdraw", hasty.event.id]);
+    assert.deepEqual(withdrawn, ["0123"]);
     const history = await asActor(["history", "--mode", "sent"]);
     assert.equal(envelope<{ events: Event[] }>(history).result.events.at(-1)?.id, reply.id);
     assert.equal((await svc(["history", "--group", group])).code, 2);

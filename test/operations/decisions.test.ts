@@ -25,6 +25,7 @@ const ORDINARY = [
   "ledger_compact",
   "ledger_reopen",
   "message_deliver",
+  "message_withdraw",
   "notification_claim",
   "presentation_clear",
   "presentation_publish",

@@ -120,6 +120,7 @@ const OF_ACTORS = new Set([
   "ledger_statuses",
   "message_deliver",
   "message_history",
+  "message_withdraw",
   "presentation_clear",
   "presentation_list",
   "presentation_publish",

@@ -36,6 +36,7 @@ export const ICONS = {
   "debug-restart": 0xead2,
   "debug-stop": 0xead7,
   "desktop-download": 0xea78,
+  discard: 0xeae2,
   edit: 0xea73,
   ellipsis: 0xea7c,
   error: 0xea87,

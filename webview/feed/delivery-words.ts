@@ -6,7 +6,7 @@
 import type { ChatMessage } from "../../shared/events.ts";
 import { shownText } from "../../shared/foreign-text.ts";
 import { placeOf, remoteName } from "../../shared/message-parties.ts";
-import { WAITS_IN_INBOX } from "../../shared/names.ts";
+import { COMES_AGAIN, WAITS_IN_INBOX, WITHDRAWN } from "../../shared/names.ts";
 import type { MessageStatus } from "../../shared/operations/messages.ts";
 import type { Tone } from "../controls/controls.ts";
 import type { IconName } from "../controls/icons.ts";
@@ -28,6 +28,8 @@ export interface RecipientDelivery {
   words: DeliveryWord[];
   /** May be delivered again on purpose. `ambiguous`: it may have arrived already. */
   again: "no" | "failed" | "ambiguous";
+  /** It hasn't got the message yet, which can be withdrawn. */
+  waits: boolean;
 }
 
 type Delivery = NonNullable<MessageStatus["delivery_status"][string]>;
@@ -80,6 +82,14 @@ function deliveryWord(who: string, status: Delivery, mail: boolean): DeliveryWor
     case "accepted":
       return { icon: "check", word: "accepted", tone: "good", fact: `${who} confirmed that it arrived.`, ts };
     case "failed":
+      if (status.reason === WITHDRAWN)
+        return {
+          icon: "circle-slash",
+          word: "withdrawn",
+          tone: "quiet",
+          fact: `It was withdrawn before ${who} got it.`,
+          ts,
+        };
       return {
         icon: "error",
         word: `failed${because(status.reason)}`,
@@ -237,7 +247,7 @@ function propagation(status: MessageStatus, message: ChatMessage): RecipientDeli
     connectDelivery === null ? null : connectWord(there, connectDelivery),
     connectCancellation === null || isKnown ? null : withdrawalWord(there, connectCancellation),
   ].filter((word) => word !== null);
-  return words.length === 0 ? [] : [{ recipient: "", who: there, words, again: "no" }];
+  return words.length === 0 ? [] : [{ recipient: "", who: there, words, again: "no", waits: false }];
 }
 
 function recipientsOf(
@@ -257,16 +267,35 @@ function recipientsOf(
         words.push(deliveryWord(who, { state: read ? "read" : "pending", reason: "", ts: null }, mail));
     }
     // No one owes a reply to a message that never arrived there.
-    const isVain = obligation?.state === "open" && status.connect_delivery?.state === "failed";
+    const isVain =
+      (obligation?.state === "open" && status.connect_delivery?.state === "failed") ||
+      delivery?.reason === WITHDRAWN;
     if (obligation !== undefined && !isVain)
       words.push(obligationWord(who, obligation, recipient === "user"));
-    return { recipient, who, words, again: message.to.includes(recipient) ? againOf(delivery) : "no" };
+    const isHere = message.to.includes(recipient);
+    return {
+      recipient,
+      who,
+      words,
+      again: isHere ? againOf(delivery) : "no",
+      waits: isHere && !isAcross(message) && isNew(delivery),
+    };
   });
+}
+
+function isAcross({ src_group_id, src_instance_id, dst_group_id, dst_instance_id }: ChatMessage): boolean {
+  return (src_group_id ?? src_instance_id ?? dst_group_id ?? dst_instance_id) !== undefined;
+}
+
+/** Nobody has had it. What comes again may be known already. */
+function isNew(delivery: Delivery | undefined): boolean {
+  return delivery?.state === "pending" && !delivery.reason.startsWith(COMES_AGAIN);
 }
 
 /** After an Actor's removal its messages can't be delivered, and an import delivers nothing. */
 function againOf(delivery: Delivery | undefined): RecipientDelivery["again"] {
-  if (delivery === undefined || ["actor_removed", "imported"].includes(delivery.reason)) return "no";
+  if (delivery === undefined || ["actor_removed", "imported", WITHDRAWN].includes(delivery.reason))
+    return "no";
   if (delivery.state === "failed") return "failed";
   // A queued message is delivered again automatically if necessary.
   return delivery.state === "ambiguous" || delivery.state === "claimed" ? "ambiguous" : "no";

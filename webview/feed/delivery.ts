@@ -17,25 +17,34 @@ function words(list: readonly DeliveryWord[]): TemplateResult[] {
   );
 }
 
-/** `answer` is what the person can do about a reply that they owe. */
+/** What the person can do about it. */
+export interface Offer {
+  label: string;
+  title: string;
+  act: () => void;
+}
+
 export function deliveryLine(
   list: readonly RecipientDelivery[],
-  answer: (() => void) | null,
+  offer: Offer | null,
 ): TemplateResult | typeof nothing {
   const told = list.filter((entry) => entry.words.length > 0);
   if (told.length === 0) return nothing;
   if (told.length === 1 || (alike(list) && list.length > 1)) {
     const all = told.length > 1 ? html`<span class="delivery-who">all ${told.length}</span>` : nothing;
-    const act =
-      answer === null
-        ? nothing
-        : html`<button type="button" class="answer" tabindex="-1" title="Reply (r)" @click=${answer}>Reply</button>`;
-    return html`<div class="delivery">${all}${words(told[0]!.words)}${act}</div>`;
+    return html`<div class="delivery">${all}${words(told[0]!.words)}${button(offer)}</div>`;
   }
   return html`<ul class="delivery" aria-label="Delivery">
     ${told
       .slice(0, SHOWN)
       .map((entry) => html`<li><span class="delivery-who">${entry.who}</span>${words(entry.words)}</li>`)}
     ${told.length > SHOWN ? html`<li class="delivery-who">and ${told.length - SHOWN} more</li>` : nothing}
+    ${offer === null ? nothing : html`<li>${button(offer)}</li>`}
   </ul>`;
+}
+
+function button(offer: Offer | null): TemplateResult | typeof nothing {
+  if (offer === null) return nothing;
+  const { label, title, act } = offer;
+  return html`<button type="button" class="answer" tabindex="-1" title=${title} @click=${act}>${label}</button>`;
 }

@@ -18,7 +18,7 @@ import { View } from "../controls/view.ts";
 import type { Host } from "../hosts/host.ts";
 import { GROUP_REFERENCE } from "../state/draft.ts";
 import { colored } from "./colored.ts";
-import { deliveryLine, settledWords } from "./delivery.ts";
+import { deliveryLine, type Offer, settledWords } from "./delivery.ts";
 import { type DeliveryWord, deliveries, type RecipientDelivery, settled } from "./delivery-words.ts";
 import { flatten } from "./excerpt.ts";
 import { initialsOf } from "./initials.ts";
@@ -39,7 +39,7 @@ function isLong(text: string): boolean {
 }
 
 export interface MessageAction {
-  kind: "reply" | "quote" | "forward" | "edit" | "jump" | "cancel" | "again" | "unread";
+  kind: "reply" | "quote" | "forward" | "edit" | "jump" | "cancel" | "withdraw" | "again" | "unread";
   event: Message;
   /** The target of a jump, or who gets it again. */
   target?: string;
@@ -155,7 +155,7 @@ export class MessageElement extends View {
               </div>`
         }
         ${this.#mentions(message)} ${this.#shown(message)}
-        ${over === null ? deliveryLine(list, owes && this.mayWrite ? () => this.reply() : null) : nothing}
+        ${over === null ? deliveryLine(list, this.#offer(list, owes)) : nothing}
       </div>
       ${this.#actions(message, list, owes)}`;
   }
@@ -260,6 +260,26 @@ export class MessageElement extends View {
     });
   }
 
+  /** What the person can do about it, beside its state. */
+  #offer(list: readonly RecipientDelivery[], owes: boolean): Offer | null {
+    if (!this.mayWrite) return null;
+    if (owes) return { label: "Reply", title: "Reply (r)", act: () => this.reply() };
+    if (!this.#isWaiting(list) || this.event.by !== "user") return null;
+    return {
+      label: "Withdraw",
+      title: "Take it back from those who haven’t got it",
+      act: () => this.#withdraw(),
+    };
+  }
+
+  #isWaiting(list: readonly RecipientDelivery[]): boolean {
+    return this.status !== undefined && list.some(({ waits }) => waits);
+  }
+
+  #withdraw(): void {
+    this.#act({ kind: "withdraw", event: this.event });
+  }
+
   #actions(message: ChatMessage, list: readonly RecipientDelivery[], owes: boolean) {
     return html`<div class="message-actions" role="group" aria-label="Message actions">
       ${
@@ -309,6 +329,8 @@ export class MessageElement extends View {
     const open = Object.entries(this.status?.obligation_status ?? {}).some(
       ([recipient, obligation]) => obligation.state === "open" && recipient !== "user",
     );
+    if (this.#isWaiting(list))
+      items.push({ label: "Withdraw", icon: "discard", onSelect: () => this.#withdraw() });
     if (open) {
       items.push({
         label: "Cancel reply request",

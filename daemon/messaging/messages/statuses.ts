@@ -5,6 +5,7 @@
  */
 import type { EventOf, LedgerEvent, MessageEvent } from "../../../shared/events.ts";
 import { lookUp } from "../../../shared/look-up.ts";
+import { COMES_AGAIN } from "../../../shared/names.ts";
 import type { MessageStatus } from "../../../shared/operations/messages.ts";
 import type { GroupChat } from "../group-chat.ts";
 import { ENDED_UNREAD, HANDED_BACK, IMPORTED, SESSION_ENDED } from "../kinds.ts";
@@ -175,7 +176,7 @@ export class MessageStatuses {
     const actor = this.#chat.group.record.actors.find(({ id }) => id === recipient);
     if (actor?.runner !== "pty") return "";
     const why = this.#chat.whyWaiting(recipient);
-    return [comesAgain ? "comes again" : "", why].filter((part) => part !== "").join(": ");
+    return [comesAgain ? COMES_AGAIN : "", why].filter((part) => part !== "").join(": ");
   }
 
   #acrossStatus(): DeliveryStatus {

@@ -4,6 +4,8 @@ import { announce } from "../../controls/announce.ts";
 import type { MessageAction } from "../../feed/message.ts";
 import type { Host } from "../../hosts/host.ts";
 import type { Conversation } from "../../state/conversation.ts";
+import { isBlank } from "../../state/draft.ts";
+import { rewrite } from "./writing.ts";
 
 export type Action<Asked> = (host: Host, conversation: Conversation, asked: Asked) => Promise<void>;
 
@@ -29,8 +31,8 @@ export const operateActor: Action<ActorOperation> = async (host, { groupId, grou
 };
 
 /**
- * Withdraws the replies still owed, or delivers a message again; with `force` if it may have
- * arrived already.
+ * Withdraws the replies still owed, or the message, whose text goes back into an empty composer;
+ * marks it unread, or delivers it again, with `force` if it may have arrived already.
  */
 export const actOnMessage: Action<MessageAction> = async (host, conversation, action) => {
   const { groupId, group, feed } = conversation;
@@ -39,6 +41,13 @@ export const actOnMessage: Action<MessageAction> = async (host, conversation, ac
     const answer = await host.call("reply_request_cancel", { group_id: groupId, event_id: event.id });
     feed.accept(answer.event);
     announce("The reply request was cancelled");
+  } else if (kind === "withdraw") {
+    const { withdrawn } = await host.call("message_withdraw", { group_id: groupId, event_id: event.id });
+    announce("Withdrawn");
+    await conversation.draftRead;
+    const isWhole = withdrawn.length === event.data.to.length;
+    if (isWhole && event.by === "user" && isBlank(conversation.draft.draft))
+      await rewrite(conversation, { kind: "edit", event });
   } else if (kind === "unread") {
     await conversation.markUnread(event.id);
     announce("Marked unread from here");
