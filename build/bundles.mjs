@@ -10,7 +10,7 @@ const KiB = 1024;
  * imports when they are first needed, because loading all of it would cost memory that stays.
  */
 export const NODE_BUNDLES = [
-  { name: "cli", entry: "cli/main.ts", budget: 300 * KiB },
+  { name: "cli", entry: "cli/main.ts", budget: 320 * KiB },
   { name: "mcp", entry: "mcp-server/main.ts", budget: 345 * KiB },
   { name: "websocket", entry: "client/web-socket.ts", budget: 77 * KiB },
   { name: "qr", entry: "cli/qr-code.ts", budget: 48 * KiB },

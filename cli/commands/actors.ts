@@ -6,11 +6,12 @@ import type { Actor } from "../../shared/model.ts";
 import { NOT_CONNECTED } from "../../shared/names.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import type { InputOf, ResultOf } from "../../shared/operations/registry.ts";
-import { type MissingWords, missingWords } from "../../shared/start-words.ts";
+import { missingWords } from "../../shared/start-words.ts";
 import { labelled } from "../../shared/voice.ts";
 import { agreed } from "../consent.ts";
 import type { CommandContext } from "../context.ts";
 import { readInput } from "../input.ts";
+import { missingNote, missingOf, programNote } from "../missing.ts";
 import { oneLine } from "../output.ts";
 import { programFile } from "../program.ts";
 import { counted, moment } from "../render.ts";
@@ -101,27 +102,6 @@ export async function add(context: CommandContext): Promise<number> {
     context.out.line(`Added ${actor.id} (${actor.role}). Its launch token is in ${tokenFile}.`);
     context.out.line(`Show its MCP configuration with: ${context.command("actor", "mcp-config", actor.id)}`);
   });
-}
-
-/** What an Actor's agent still needs before it can work. Nothing for an Actor's own command. */
-async function missingOf(
-  { client }: CommandContext,
-  groupId: string,
-  { id, runner, runtime, command }: Pick<Actor, "id" | "runner" | "runtime" | "command">,
-): Promise<MissingWords[]> {
-  if (runner !== "pty" || command.length > 0) return [];
-  const listed = await client.call("runtime_list", { group_id: groupId, actor_id: id });
-  const known = listed.ok ? listed.result.runtimes.find((one) => one.runtime === runtime) : undefined;
-  return known === undefined ? [] : missingWords(known);
-}
-
-function missingNote({ what, command, remedy }: MissingWords): string {
-  return `svc: ${what} ${remedy}${command === undefined ? "" : ` To log in, run '${command}'.`}`;
-}
-
-function programNote(context: CommandContext, { what, command }: MissingWords, id: string): string {
-  const install = command === undefined ? "Install it" : `Install it with '${command}'`;
-  return `svc: ${what} ${install}, or give ${id} another command: ${context.command("actor", "update", id)} -- COMMAND`;
 }
 
 export async function list(context: CommandContext): Promise<number> {

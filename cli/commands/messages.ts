@@ -2,6 +2,7 @@
 
 import { randomUUID } from "node:crypto";
 import { resolve } from "node:path";
+import { arrival, isAbsent } from "../../shared/arrival.ts";
 import type { MessageEvent } from "../../shared/events.ts";
 import { addressOf, partiesOf, recipientWords } from "../../shared/message-parties.ts";
 import type { MessageMode } from "../../shared/model.ts";
@@ -12,6 +13,7 @@ import { localId, quoted, senderWords } from "../../shared/voice.ts";
 import type { CommandContext } from "../context.ts";
 import { readInput } from "../input.ts";
 import { groupNamed, instanceNamed, remoteGroupNamed } from "../lookup.ts";
+import { missingOf, programNote } from "../missing.ts";
 import { oneLine, plain } from "../output.ts";
 import { DELIVERY_WORDS } from "../render.ts";
 
@@ -60,6 +62,31 @@ async function remind(context: CommandContext, groupId: string, { data }: Messag
   for (const request of open.filter(({ by }) => data.to.includes(by)).slice(0, REMINDED)) {
     const how = context.suggested(`'svc reply ${request.id} TEXT'`);
     out.note(`${senderWords(request)} still waits for your reply to “${requestWords(request)}”: ${how}`);
+  }
+}
+
+/**
+ * Says who doesn't get it now, and why an agent can't start at all. That it can't be read is no
+ * failure of the message.
+ */
+async function tellWaiting(
+  context: CommandContext,
+  { group_id: groupId, data }: MessageEvent,
+): Promise<void> {
+  const { client, out } = context;
+  if (out.json) return;
+  const [listed, shown] = await Promise.all([
+    client.call("actor_list", { group_id: groupId }),
+    client.call("group_show", { group_id: groupId }),
+  ]);
+  const actors = listed.ok ? listed.result.actors.filter(({ id }) => data.to.includes(id)) : [];
+  if (actors.length === 0) return;
+  const { sentence, waits } = arrival(actors, data.message_mode, shown.ok ? shown.result : null);
+  if (waits && data.message_mode !== "mail") out.note(sentence);
+  for (const actor of actors.filter(isAbsent)) {
+    const missing = await missingOf(context, groupId, actor);
+    const program = missing.find(({ kind }) => kind === "program");
+    if (program !== undefined) out.note(programNote(context, program, actor.id));
   }
 }
 
@@ -112,7 +139,10 @@ export async function send(context: CommandContext): Promise<number> {
         sent.push(accepted.event);
       },
     );
-    for (const event of sent) await remind(context, groupId, event);
+    for (const event of sent) {
+      await tellWaiting(context, event);
+      await remind(context, groupId, event);
+    }
     return code;
   }
   if (replyTo !== undefined)
@@ -131,7 +161,13 @@ export async function reply(context: CommandContext): Promise<number> {
     ...(await body(context, context.arg(1))),
     ...(mode === undefined ? {} : { message_mode: mode }),
   };
-  return context.print("reply", input, (sent) => printSent(context, sent));
+  const sent: MessageEvent[] = [];
+  const code = await context.print("reply", input, (accepted) => {
+    printSent(context, accepted);
+    sent.push(accepted.event);
+  });
+  for (const event of sent) await tellWaiting(context, event);
+  return code;
 }
 
 export async function deliver(context: CommandContext): Promise<number> {

@@ -1,11 +1,12 @@
 /** What the interface says of the delivery of a message, and of the plan of one. */
 import assert from "node:assert/strict";
+import { named } from "../../shared/arrival.ts";
 import type { ChatMessage } from "../../shared/events.ts";
 import { WAITS_IN_INBOX } from "../../shared/names.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import type { MessageStatus } from "../../shared/operations/messages.ts";
 import { alike, deliveries, settled } from "../../webview/feed/delivery-words.ts";
-import { named, plan } from "../../webview/state/send-plan.ts";
+import { plan } from "../../webview/state/send-plan.ts";
 import { chatMessage } from "../support/events.ts";
 
 const NOTHING: MessageStatus = {

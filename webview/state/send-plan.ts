@@ -3,13 +3,12 @@
  * (docs/interface.md#the-composer-never-loses-a-letter). Pure.
  */
 
-import { actorName, hasTerminal } from "../../shared/actor-words.ts";
+import { arrival } from "../../shared/arrival.ts";
 import { shownName } from "../../shared/foreign-text.ts";
 import type { Group, MessageMode } from "../../shared/model.ts";
-import { NOT_CONNECTED } from "../../shared/names.ts";
 import type { ActorWithPresence } from "../../shared/operations/actors.ts";
 import type { Connection } from "../../shared/operations/connect.ts";
-import { isInboxOnly, isOnlyNamed } from "../../shared/typed-actors.ts";
+import { isOnlyNamed } from "../../shared/typed-actors.ts";
 
 export interface Plan {
   sentence: string;
@@ -63,33 +62,6 @@ export function addressed(
   );
 }
 
-/**
- * Whether the Actor can't take a message now. An Actor in a terminal may be `unavailable` only
- * because it doesn't report what it does. One that asked the person waits, connected or not.
- */
-function isAbsent(actor: ActorWithPresence): boolean {
-  const { state, reason } = actor.presence;
-  if (state === "stopped" || state === "failed") return true;
-  if (hasTerminal(actor)) return false;
-  return state === "unavailable" || (state === "waiting" && reason.endsWith(NOT_CONNECTED));
-}
-
-/**
- * Nothing is typed into its terminal while a person's answer is due there. Others take it at once.
- */
-function isHeld(actor: ActorWithPresence): boolean {
-  return actor.presence.state === "waiting" && hasTerminal(actor);
-}
-
-/** "foreman", "foreman and docs", "foreman, docs and 3 more". */
-export function named(actors: readonly { id: string; title: string }[]): string {
-  const names = actors.map(actorName);
-  if (names.length <= 1) return names[0] ?? "";
-  if (names.length === 2) return `${names[0]} and ${names[1]}`;
-  if (names.length === 3) return `${names[0]}, ${names[1]} and ${names[2]}`;
-  return `${names[0]}, ${names[1]} and ${names.length - 2} more`;
-}
-
 export function plan(input: PlanInput): Plan {
   const quiet = (sentence: string): Plan =>
     input.unknown === null
@@ -126,56 +98,6 @@ export function plan(input: PlanInput): Plan {
         ? "No Actor here gets messages to everyone. Write to one by name."
         : "None of these recipients is in this Group and enabled.",
     );
-  const who = named(meant);
-  const several = meant.length > 1;
-  if (mode === "mail") {
-    return quiet(`Mail: ${who} won’t be interrupted; it waits in the Inbox.`);
-  }
-  const enabled = meant.filter((actor) => actor.enabled);
-  if (enabled.length === 0)
-    return refuse(
-      `${who} ${several ? "are" : "is"} stopped. Enable ${several ? "them" : "it"}, or send Mail.`,
-    );
-  const untyped = enabled.filter(isInboxOnly);
-  const typed = enabled.filter((actor) => !isInboxOnly(actor));
-  if (typed.length === 0)
-    return quiet(
-      `Waits in the ${untyped.length > 1 ? "Inboxes" : "Inbox"} of ${named(untyped)}. Nothing is typed there.`,
-    );
-  if (untyped.length > 0) {
-    const rest = plan({ ...input, to: typed.map(({ id }) => id) });
-    return { ...rest, sentence: `${rest.sentence} For ${named(untyped)}, it waits in the Inbox.` };
-  }
-  const asks = mode === "request_reply" ? ` and ${several ? "each owes" : "owes"} you a reply` : "";
-  if (input.group?.state === "paused" || input.group?.state === "stopped") {
-    return {
-      sentence: `The Group is ${input.group.state}, so the message waits until it starts${mode === "request_reply" ? ". The reply counts as due from now" : ""}.`,
-      possible: true,
-      tone: "attention",
-    };
-  }
-  if (enabled.every(isAbsent)) {
-    const here = enabled.every(hasTerminal) ? "running" : "connected";
-    const once = here === "running" ? "started" : "connected";
-    return quiet(
-      `${who} ${several ? "aren’t" : "isn’t"} ${here}. ${several ? "They get" : "It gets"} this once ${once}${asks}.`,
-    );
-  }
-  const held = enabled.filter(isHeld);
-  if (held.length > 0) {
-    const rest = enabled.filter((actor) => !held.includes(actor));
-    const waits = `${named(held)} ${held.length > 1 ? "wait" : "waits"} for you in ${held.length > 1 ? "their terminals" : "its terminal"}`;
-    if (rest.length === 0)
-      return quiet(`${waits}. ${several ? "They get" : "It gets"} this afterwards${asks}.`);
-    const now = plan({ ...input, to: rest.map(({ id }) => id) });
-    return {
-      ...now,
-      sentence: `${now.sentence} ${waits} and ${held.length > 1 ? "get" : "gets"} it afterwards.`,
-    };
-  }
-  const verb = several ? "get" : "gets";
-  const interrupted = enabled.some((actor) => actor.presence.state === "working");
-  return quiet(
-    `${who} ${verb} it now${interrupted ? `, while working${asks === "" ? "" : ","}` : ""}${asks}.`,
-  );
+  const { sentence, possible, tone } = arrival(meant, mode, input.group);
+  return tone === "quiet" ? quiet(sentence) : { sentence, possible, tone };
 }

@@ -12,8 +12,8 @@ import { MessageStatuses } from "./statuses.ts";
 
 /**
  * The sender (in the same generation) or the user. The same call again answers the same. Throws
- * permission_denied, event_not_found, imported_history, or not_pending: it is Mail, goes to or comes
- * from another Group, or everyone has it.
+ * permission_denied, event_not_found, imported_history, or not_pending: it is Mail, goes to or
+ * comes from another Group, or everyone has it.
  */
 export async function withdraw(
   chats: Chats,
