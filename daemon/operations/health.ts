@@ -265,6 +265,36 @@ function projectFolders(missing: readonly { group_id: string; path: string }[]):
   return { severity: "warning", text: text.join(" "), remedy };
 }
 
+/** Actors in terminals that don't run, while messages wait for them. */
+export function actorsCheck(waiting: () => readonly Waiting[], look: () => Promise<void>): Check {
+  return { code: "actors", title: "Messages for Actors in terminals", look, run: () => actors(waiting()) };
+}
+
+interface Waiting {
+  group_id: string;
+  actor_id: string;
+  messages: number;
+  /** It isn't there. */
+  program: string | null;
+}
+
+function actors(waiting: readonly Waiting[]): Found {
+  const first = waiting.find(({ program }) => program !== null) ?? waiting[0];
+  if (first === undefined) return OK("None waits for one that isn't running.");
+  const text = waiting.map(({ group_id: groupId, actor_id: actorId, messages, program }) => {
+    const why =
+      program === null ? "isn't running" : `has no program: ${quoted(program)} isn't on this machine`;
+    return `${groupId}: ${messages} ${messages === 1 ? "waits" : "wait"} for ${actorId}, which ${why}.`;
+  });
+  const { group_id: groupId, actor_id: actorId, program } = first;
+  const start = `'svc actor start ${actorId} --group ${groupId}'`;
+  const remedy =
+    program === null
+      ? `Start it: ${start}.`
+      : `Install it, or give the Actor another command: 'svc actor update ${actorId} --group ${groupId} -- COMMAND'. Then ${start}.`;
+  return { severity: "warning", text: text.join(" "), remedy };
+}
+
 export function tokensCheck(count: () => number): Check {
   return { code: "access_tokens", title: "Access tokens", run: () => tokens(count()) };
 }

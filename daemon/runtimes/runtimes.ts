@@ -4,6 +4,7 @@
  */
 
 import { Refusal } from "../../shared/errors.ts";
+import type { StoredActor } from "../../shared/model.ts";
 import type { BegunConversation, runtimeOperations } from "../../shared/operations/actors.ts";
 import type { HandlersFor } from "../../shared/operations/handlers.ts";
 import type { ActorRunner } from "../groups/actors.ts";
@@ -20,12 +21,22 @@ const CLOSE_SECONDS = 2;
 /** What isn't gone by then, or whose end the disk doesn't take, is left to the next start. */
 const LEFT_BEHIND_SECONDS = 8;
 
+/** Messages wait for it, and it isn't running. */
+export interface Waiting {
+  group_id: string;
+  actor_id: string;
+  messages: number;
+  /** The program that it can't be started without, if that isn't there. */
+  program: string | null;
+}
+
 export class Runtimes implements ActorRunner {
   readonly #deps: ActorProcessDependencies;
   readonly #launcher: Launcher;
   readonly #launches: LiveLaunches;
   readonly #processes: ActorProcesses;
   readonly #stops: (() => void)[] = [];
+  #knowsPrograms = false;
 
   constructor(deps: ActorProcessDependencies) {
     this.#deps = deps;
@@ -95,6 +106,39 @@ export class Runtimes implements ActorRunner {
       .clear(group)
       .then(() => this.#startEnabledOf(group))
       .catch((error: unknown) => this.#processes.log("start", group, "", error));
+  }
+
+  /** Where programs are looked for. Until it is known, none is missed. */
+  async lookAtPrograms(): Promise<void> {
+    await this.#launcher.ready();
+    this.#knowsPrograms = true;
+  }
+
+  /** Actors in terminals that would get messages if they ran. */
+  get waiting(): Waiting[] {
+    const { registry, messaging } = this.#deps;
+    return registry.list().flatMap((group) => {
+      const { group_id: groupId, record } = group;
+      const chat = messaging.find(groupId);
+      if (chat?.handsOut !== true) return [];
+      return record.actors.flatMap((actor): Waiting[] => {
+        const messages = chat.queueOf(actor)?.unacknowledged ?? 0;
+        const isRunning = (this.#launches.find(groupId, actor.id)?.run ?? null) !== null;
+        if (actor.runner !== "pty" || messages === 0 || isRunning) return [];
+        const program = this.#knowsPrograms ? this.#missingProgram(group, actor) : null;
+        return [{ group_id: groupId, actor_id: actor.id, messages, program }];
+      });
+    });
+  }
+
+  #missingProgram(group: OpenGroup, actor: StoredActor): string | null {
+    try {
+      this.#launcher.plan(group, actor);
+    } catch (error) {
+      if (error instanceof Refusal && error.code === "runtime_not_installed")
+        return String(error.details["program"]);
+    }
+    return null;
   }
 
   handlers(): HandlersFor<typeof runtimeOperations> {

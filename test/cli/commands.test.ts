@@ -254,19 +254,6 @@ describe("commands", () => {
     assert.equal((await svc(["send", "hello", "--to", "0123"], { env })).err, waits);
   });
 
-  it("says after a message that its Actor doesn't run, and that its program isn't there", async () => {
-    const env = { SVC_GROUP_ID: group };
-    await result(["actor", "add", "absent", "--runtime", "gemini"]);
-    const sent = await svc(["send", "hello", "--to", "absent"], { env });
-    assert.equal(sent.code, 0);
-    assert.match(sent.out, /^Sent to absent: /);
-    assert.match(
-      sent.err,
-      /^absent isn’t running\. It gets this once started\.\nsvc: Gemini.* isn't installed: /,
-    );
-    await result(["actor", "remove", "absent"]);
-  });
-
   it("reads the ledger", async () => {
     const tailed = await result<{ events: Event[]; has_more: boolean }>(["tail", "-n", "2"]);
     assert.deepEqual([tailed.events.length, tailed.has_more], [2, true]);
@@ -275,7 +262,7 @@ describe("commands", () => {
     const verified = await result<{ problems: string[] }>(["ledger", "verify"]);
     assert.deepEqual(verified.problems, []);
     await result(["ledger", "compact"]);
-    const people = await svc(["tail", "-n", "50", "--group", group]);
+    const people = await svc(["tail", "-n", "20", "--group", group]);
     assert.ok(people.out.includes("from stdin") && people.out.includes("→ 0123"), people.out);
     assert.ok(!people.out.includes("\u001b"));
   });

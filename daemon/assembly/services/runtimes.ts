@@ -5,6 +5,7 @@ import type { runtimeOperations } from "../../../shared/operations/actors.ts";
 import type { LaunchReports } from "../../activity/launches.ts";
 import type { ActorDoors } from "../../http/local/actor-doors.ts";
 import type { Chats } from "../../messaging/group-chat.ts";
+import { actorsCheck } from "../../operations/health.ts";
 import type { LiveLaunches } from "../../runtimes/launch/live-launches.ts";
 import { Runtimes } from "../../runtimes/runtimes.ts";
 import type { Given } from "../given.ts";
@@ -36,6 +37,12 @@ export function create(parts: Parts): ServiceFor<Runtimes, typeof runtimeOperati
   return {
     part: runtimes,
     handlers: runtimes.handlers(),
+    health: [
+      actorsCheck(
+        () => runtimes.waiting,
+        () => runtimes.lookAtPrograms(),
+      ),
+    ],
     start: () => runtimes.open(),
     stop: () => runtimes.close(),
   };
