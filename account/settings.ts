@@ -4,6 +4,7 @@ import { homedir } from "node:os";
 import { join, resolve } from "node:path";
 import { Refusal } from "../shared/errors.ts";
 import { DEFAULT_ACCOUNT_HOST, DEFAULT_ACCOUNT_PORT, ENVIRONMENT } from "../shared/names.ts";
+import { typedOrigin } from "../shared/typed-origin.ts";
 import { ServiceOrigin } from "../shared/wire/v1/fields.ts";
 import { isVersion } from "./directory/version-gate.ts";
 
@@ -62,7 +63,7 @@ export function settingsOf(options: SettingsOptions, environment: NodeJS.Process
   const host = options.host ?? DEFAULT_ACCOUNT_HOST;
   const port = options.port ?? DEFAULT_ACCOUNT_PORT;
   // Passkeys don't work under an IP address.
-  const origin = options.origin ?? `http://localhost:${port}`;
+  const origin = typedOrigin(options.origin ?? `http://localhost:${port}`);
   if (!ServiceOrigin.safeParse(origin).success) {
     throw wrong(
       `'${origin.slice(0, 128)}' isn't an origin that this service can have.`,

@@ -1,4 +1,5 @@
 /** The caller, access tokens, the advertised origin and the exhibit. */
+import { typedOrigin } from "../../shared/typed-origin.ts";
 import { labelled } from "../../shared/voice.ts";
 import type { CommandContext } from "../context.ts";
 import { groupNamed } from "../lookup.ts";
@@ -74,7 +75,11 @@ export async function showOrigin(context: CommandContext): Promise<number> {
 }
 
 export async function setOrigin(context: CommandContext, origin: string | null): Promise<number> {
-  return context.print("remote_access_set", { origin }, (result) => printOrigin(context, result));
+  return context.print(
+    "remote_access_set",
+    { origin: origin === null ? null : typedOrigin(origin) },
+    (result) => printOrigin(context, result),
+  );
 }
 
 /** Exits with 1 unless others would find this instance there. */

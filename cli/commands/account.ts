@@ -11,6 +11,7 @@ import {
 import { CONNECTION_CHOICES } from "../../shared/connection-choices.ts";
 import type { Connection } from "../../shared/operations/connect.ts";
 import type { ResultOf } from "../../shared/operations/registry.ts";
+import { typedOrigin } from "../../shared/typed-origin.ts";
 import { labelled, quoted } from "../../shared/voice.ts";
 import { openInBrowser } from "../browser.ts";
 import { agreed } from "../consent.ts";
@@ -31,7 +32,7 @@ export async function link(context: CommandContext): Promise<number> {
     );
   }
   const origin = context.text("account");
-  const input = origin === undefined ? {} : { account_origin: origin };
+  const input = origin === undefined ? {} : { account_origin: typedOrigin(origin) };
   const answer = await context.client.call("account_link", input);
   const { qrCode } = await import("../qr-code.ts");
   const code = context.show(answer, (pending) => {

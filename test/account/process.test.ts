@@ -215,7 +215,7 @@ describe("svc account-service", function () {
     const port = await freePort();
     for (const [origin, told] of [
       [`http://127.0.0.1:${port}`, /^svc: Passkeys don't work under an IP address \(127\.0\.0\.1\)\. /mu],
-      ["https://account.example", /^svc: All requests seem to come from the proxy .* --proxies /mu],
+      ["https://account.example/", /^svc: All requests seem to come from the proxy .* --proxies /mu],
     ] as const) {
       const service = new ServiceProcess({ port, database: null, origin, proxies: 0 });
       try {

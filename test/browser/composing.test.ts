@@ -84,6 +84,12 @@ describe("Workbench: composing", () => {
     await openGroup(page, "dropped");
     // What stands there while the feed loads is replaced by it.
     await page.locator(".feed-rows").waitFor();
+    await page.locator(".feed-scroll").evaluate((element) => {
+      const dataTransfer = new DataTransfer();
+      dataTransfer.items.add(new File(["bytes"], "held.txt"));
+      element.dispatchEvent(new DragEvent("dragover", { bubbles: true, cancelable: true, dataTransfer }));
+    });
+    await page.getByText("Drop files to attach them").waitFor();
     for (const [at, place] of [".feed-scroll", "svc-actors", ".group-head"].entries()) {
       const prevented = await page.locator(place).evaluate((element, name) => {
         const transfer = new DataTransfer();

@@ -78,6 +78,13 @@ describe("Workbench: finding", () => {
     await page.locator('.palette [aria-selected="true"]', { hasText: "Health" }).waitFor();
     await page.keyboard.press("Enter");
     await page.locator("dialog[open]", { hasText: "Health" }).waitFor();
+    const { checks } = await setting.owner.result("health", {});
+    const wrong = checks.filter(({ severity }) => severity !== "ok");
+    const says =
+      wrong.length === 0 ? "Everything is in order." : `${wrong.length} of ${checks.length} need attention.`;
+    await page.getByText(says).waitFor();
+    const [worst] = await page.locator(".check strong").allTextContents();
+    assert.equal(worst, (wrong.find(({ severity }) => severity === "error") ?? wrong[0] ?? checks[0])?.title);
     await page.keyboard.press("Escape");
   });
 

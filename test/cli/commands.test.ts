@@ -281,7 +281,7 @@ describe("commands", () => {
     assert.ok(!listed.out.includes(created.token));
     await result(["token", "revoke", created.id]);
     assert.equal((await svc(["token", "revoke", created.id])).code, 1);
-    await result(["origin", "set", "https://svc.example"]);
+    await result(["origin", "set", "https://svc.example/"]);
     const shown = await result<{ remote_access: { origin: string } }>(["origin", "show"]);
     assert.equal(shown.remote_access.origin, "https://svc.example");
     await result(["origin", "off"]);

@@ -163,6 +163,7 @@ class ComposerElement extends View {
       ${offers(this.conversation, this.#replyTo, { answer: (event) => this.reply(event, null), all: () => this.#showRequests() })}
       ${this.#replying()}
       <div class="compose-box">
+        ${this.dragging ? html`<p class="drop-here">${icon("attach")}<span>Drop files to attach them</span></p>` : nothing}
         ${recipientChips(this.conversation, this.groups, this.#goes, this.#replyTo)}
         <textarea
           ${ref(this.#area)}

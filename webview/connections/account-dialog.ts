@@ -7,6 +7,7 @@ import { html, nothing, type PropertyValues } from "lit";
 import { accountStateWords, joinedSentence, remedyForLink } from "../../shared/account-words.ts";
 import { shownName } from "../../shared/foreign-text.ts";
 import { exact } from "../../shared/time-words.ts";
+import { typedOrigin } from "../../shared/typed-origin.ts";
 import { labelled } from "../../shared/voice.ts";
 import { announce } from "../controls/announce.ts";
 import { failure, iconButton, skeleton, stateWord } from "../controls/controls.ts";
@@ -212,7 +213,7 @@ class AccountDialog extends DialogView {
   protected override submit(): void {
     const { shown } = this.#link;
     if (shown === null || shown.state === "waiting" || shown.state === "linked") return;
-    const origin = this.#origin(shown).trim().replace(/\/+$/u, "");
+    const origin = typedOrigin(this.#origin(shown));
     if (origin === "") return;
     void this.#do(() => this.host.call("account_link", { account_origin: origin }));
   }

@@ -3,6 +3,7 @@
 import { joinedSentence } from "../../../shared/account-words.ts";
 import { ENVIRONMENT } from "../../../shared/names.ts";
 import type { accountOperations } from "../../../shared/operations/connect-account.ts";
+import { typedOrigin } from "../../../shared/typed-origin.ts";
 import { accountCheck, joinedCheck } from "../../operations/health.ts";
 import { Account, requestSeconds } from "../../peers/account/account.ts";
 import { accountHandlers } from "../../peers/account/handlers.ts";
@@ -37,7 +38,7 @@ export async function create(parts: Parts): Promise<ServiceFor<Account, typeof a
       const { enabled, origin } = settings.value.remote_access;
       return enabled ? origin : null;
     },
-    defaultOrigin: environment[ENVIRONMENT.accountOrigin] || null,
+    defaultOrigin: typedOrigin(environment[ENVIRONMENT.accountOrigin] ?? "") || null,
     seconds: requestSeconds(environment[ENVIRONMENT.accountTimeout]),
   });
   outbound.authorities.add(account.authority, account.transport);

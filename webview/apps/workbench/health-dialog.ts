@@ -75,8 +75,9 @@ class HealthDialog extends DialogView {
         ? this.problem === null
           ? skeleton(6, "list")
           : nothing
-        : html`<ul class="plain-list checks">
-            ${this.checks.map(
+        : html`<p role="status">${summary(this.checks)}</p>
+          <ul class="plain-list checks">
+            ${worstFirst(this.checks).map(
               (check) => html`<li class="check">
                 ${stateWord(WORDS[check.severity])}
                 <div><strong>${check.title}</strong><p>${check.text}</p>${check.remedy === "" ? nothing : html`<p class="remedy">${check.remedy}</p>`}</div>
@@ -90,6 +91,16 @@ class HealthDialog extends DialogView {
     return html`${button({ label: "Check again", icon: "refresh", disabled: this.busy, onClick: () => void this.#read() })}
     ${button({ label: "Done", primary: true, onClick: () => this.close() })}`;
   }
+}
+
+function worstFirst(checks: readonly HealthCheck[]): HealthCheck[] {
+  const order = ["error", "warning", "ok"];
+  return checks.toSorted((a, b) => order.indexOf(a.severity) - order.indexOf(b.severity));
+}
+
+function summary(checks: readonly HealthCheck[]): string {
+  const wrong = checks.filter(({ severity }) => severity !== "ok").length;
+  return wrong === 0 ? "Everything is in order." : `${wrong} of ${checks.length} need attention.`;
 }
 
 customElements.define("svc-health-dialog", HealthDialog);
