@@ -4,7 +4,7 @@ import { resolve } from "node:path";
 import { quotedName } from "../../shared/foreign-text.ts";
 import type { Group, GroupSettings } from "../../shared/model.ts";
 import type { ResultOf } from "../../shared/operations/registry.ts";
-import { labelled } from "../../shared/voice.ts";
+import { labelled, quoted } from "../../shared/voice.ts";
 import type { CommandContext } from "../context.ts";
 import { groupNamed, NO_GROUP } from "../lookup.ts";
 import { oneLine } from "../output.ts";
@@ -43,9 +43,13 @@ function printGroup(context: CommandContext, group: Group): void {
 export async function attach(context: CommandContext): Promise<number> {
   const path = resolve(context.args[0] ?? ".");
   const envelope = await context.client.call("attach", { path, ...(await optionalGroup(context)) });
+  const shown = envelope.ok
+    ? await context.client.call("group_show", { group_id: envelope.result.group_id })
+    : null;
+  const title = shown?.ok === true ? `${quoted(shown.result.title)}, ` : "";
   const code = context.show(envelope, ({ created, group_id: groupId, scope_key: scopeKey }) => {
     const done = created ? "Created the Group" : "Attached to the Group";
-    context.out.line(`${done} ${groupId} for ${path} (${scopeKey}).`);
+    context.out.line(`${done} ${title}${groupId}, for ${path} (${scopeKey}).`);
   });
   if (envelope.ok && !envelope.result.created && !context.out.json)
     await tellOthers(context, envelope.result);

@@ -74,6 +74,9 @@ describe("commands", () => {
 
   it("binds a directory, and takes the Group that is bound to where it is called", async () => {
     await svc(["group", "create", "another"]);
+    const { title } = await result<{ title: string }>(["group", "show", group]);
+    const told = await svc(["attach", folder, "--group", group]);
+    assert.ok(told.out.startsWith(`Attached to the Group “${title}”, ${group}, for ${folder}`), told.out);
     const attached = await result<{ group_id: string; created: boolean }>([
       "attach",
       folder,
