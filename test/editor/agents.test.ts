@@ -77,8 +77,7 @@ describe("agents that a person connects, in the editor", function () {
 
   it("shows the change of a configuration, writes it when told to, and takes it back", async () => {
     const path = join(folder, ".mcp.json");
-    await window.command("svc: Connect an Agent");
-    await window.choose("Claude Code");
+    await window.commandWith("svc: Connect an Agent", "Claude Code");
     await window.enter("Its name in the conversation", "claude");
     await window.page.locator(".monaco-diff-editor").waitFor();
     await picture("diff");
@@ -110,8 +109,7 @@ describe("agents that a person connects, in the editor", function () {
     const path = join(folder, ".mcp.json");
     const entry = '"svc": { "command": "svc", "args": ["mcp", "--as", "claude"] },';
     writeFileSync(path, SERVERS.replace('"docs":', `${entry}\n    "docs":`));
-    await window.command("svc: Disconnect an Agent");
-    await window.choose("Claude Code");
+    await window.commandWith("svc: Disconnect an Agent", "Claude Code");
     await window.page.locator(".monaco-diff-editor").waitFor();
     assert.ok(readFileSync(path, "utf8").includes(entry), "nothing is written before the person wants it");
     await window.page.locator('.editor-actions a[aria-label^="Write the Change"]').click();

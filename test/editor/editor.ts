@@ -325,11 +325,28 @@ export class EditorWindow {
   }
 
   /** Chooses an entry of the list that is open. */
-  async choose(label: string): Promise<void> {
+  async choose(label: string, timeout?: number): Promise<void> {
     await this.page
       .locator(".quick-input-widget .quick-input-list .monaco-list-row", { hasText: label })
       .first()
-      .click();
+      .click(timeout === undefined ? {} : { timeout });
+  }
+
+  /**
+   * Runs a command that lets one choose, and chooses. Its list may close at once, where something
+   * else takes the focus.
+   */
+  async commandWith(title: string, label: string): Promise<void> {
+    await until(`${label} was chosen`, async () => {
+      await this.command(title);
+      try {
+        await this.choose(label, 10_000);
+        return true;
+      } catch {
+        await this.page.keyboard.press("Escape");
+        return false;
+      }
+    });
   }
 
   /** Enters a text where one is asked for with this prompt. */

@@ -183,8 +183,7 @@ describe("windows of several folders, and of strangers", function () {
       await list.press("End");
       await window.row("Groups", `Group ${GROUPS - 1}`).waitFor();
       // Which of the folders is the person's choice.
-      await window.command("svc: Attach a Folder");
-      await window.choose(paths[1]!.path);
+      await window.commandWith("svc: Attach a Folder", paths[1]!.path);
       await until("the Group of the folder is revealed", async () =>
         (await labels(window)).slice(0, 2).includes("shop"),
       );
